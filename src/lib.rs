@@ -1,0 +1,81 @@
+#![doc = include_str!("../README.md")]
+
+extern crate alloc;
+
+pub mod constraint;
+pub mod math;
+pub mod obstacle;
+pub mod particle;
+pub mod recipe;
+pub mod solver;
+
+use bevy::{
+    app::{PluginGroup, PluginGroupBuilder},
+    ecs::schedule::ScheduleLabel,
+};
+use solver::{SolverPlugin, SolverSettings};
+
+/// What an app needs.
+pub mod prelude {
+    pub use crate::{
+        PliantPlugins,
+        constraint::{
+            Attachment, AttachmentBroken, BendingConstraint, ConstraintOf, Constraints,
+            DistanceConstraint, TetherConstraint,
+        },
+        obstacle::{Friction, Obstacle},
+        particle::{
+            OrientedParticle, Particle, ParticleIndex, ParticleOf, Particles, Pinned, PinnedTo,
+            Planar,
+        },
+        recipe::{
+            BodyBuilt, BodyFailed, BuildError, Cloth, ClothMass, ClothPins, ClothTopology, Rebuild,
+            Rope, RopePins,
+        },
+        solver::{
+            AddConstraint, AppliedForce, ApplyAngularImpulse, ApplyImpulse, ApplyRadialImpulse,
+            BodyFault, BodySettings, ParticleFinder, PliantSystems, ProjectionOrder, Settle,
+            SolverClock, SolverControl, SolverDiagnostics, SolverSettings, Teleport,
+        },
+    };
+}
+
+/// All of this crate's plugins.
+///
+/// | plugin | feature | does |
+/// |---|---|---|
+/// | [`SolverPlugin`] | | moves particles |
+/// | [`RecipePlugin`](recipe::RecipePlugin) | | builds bodies |
+///
+/// Outside Bevy's `DefaultPlugins`, the app needs `TimePlugin` and, for anchors with parents,
+/// `TransformPlugin` (both are in `MinimalPlugins` plus `TransformPlugin`).
+#[derive(Clone, Debug, Default)]
+pub struct PliantPlugins {
+    solver: SolverPlugin,
+}
+
+impl PliantPlugins {
+    /// Ticks in this schedule instead of `FixedPostUpdate`.
+    pub fn in_schedule(mut self, label: impl ScheduleLabel) -> Self {
+        self.solver = self.solver.in_schedule(label);
+        self
+    }
+
+    /// Starts with these settings.
+    pub fn with_settings(mut self, settings: SolverSettings) -> Self {
+        self.solver = self.solver.with_settings(settings);
+        self
+    }
+
+    /// For a world in which a metre is `unit` long, in pixels say; see
+    /// [`SolverSettings::with_length_unit`].
+    pub fn with_length_unit(self, unit: f32) -> Self {
+        self.with_settings(SolverSettings::with_length_unit(unit))
+    }
+}
+
+impl PluginGroup for PliantPlugins {
+    fn build(self) -> PluginGroupBuilder {
+        PluginGroupBuilder::start::<Self>().add(self.solver).add(recipe::RecipePlugin)
+    }
+}

@@ -1,0 +1,91 @@
+//! Rotations by small vectors: the exponential map, and the free motion of a rigid particle.
+
+use bevy::math::{Quat, Vec3, ops};
+
+/// sin(x)/x, by its series near 0.
+fn sinc(x: f32) -> f32 {
+    if x.abs() < 1e-2 {
+        let x2 = x * x;
+        1.0 - x2 / 6.0 + x2 * x2 / 120.0
+    } else {
+        ops::sin(x) / x
+    }
+}
+
+/// The rotation by the vector `angle` (rad, world axes): exp(`angle`/2).
+pub fn rotation_from_vector(angle: Vec3) -> Quat {
+    let half = 0.5 * angle;
+    let half_angle = half.length();
+    let v = half * sinc(half_angle);
+    Quat::from_xyzw(v.x, v.y, v.z, ops::cos(half_angle))
+}
+
+/// `rotation` turned by the vector `angle` (rad, world axes), kept at unit length.
+pub fn turned(rotation: Quat, angle: Vec3) -> Quat {
+    let turned = rotation_from_vector(angle) * rotation;
+    let length_squared = turned.length_squared();
+    if length_squared > 0.0 && length_squared.is_finite() { turned.normalize() } else { rotation }
+}
+
+/// Angular acceleration (rad/s², world) of a free body of principal inertia `inertia` (kg m²): I⁻¹(−ω × Iω).
+fn gyroscopic_acceleration(rotation: Quat, angular_velocity: Vec3, inertia: Vec3) -> Vec3 {
+    let local = rotation.inverse() * angular_velocity;
+    let torque = (inertia * local).cross(local);
+    let acceleration = Vec3::new(
+        if inertia.x > 0.0 { torque.x / inertia.x } else { 0.0 },
+        if inertia.y > 0.0 { torque.y / inertia.y } else { 0.0 },
+        if inertia.z > 0.0 { torque.z / inertia.z } else { 0.0 },
+    );
+    rotation * acceleration
+}
+
+/// One midpoint step of torque-free motion: the change of `angular_velocity` (rad/s), and the turn
+/// (rad, world axes), over `h` seconds.
+///
+/// Increments, so that a caller sums small numbers only. Holds |L| to 5e-5 over 5 s at 1024 Hz.
+pub fn free_motion(rotation: Quat, angular_velocity: Vec3, inertia: Vec3, h: f32) -> (Vec3, Vec3) {
+    let spherical = inertia.x == inertia.y && inertia.y == inertia.z;
+    if spherical {
+        return (Vec3::ZERO, h * angular_velocity);
+    }
+    let start = gyroscopic_acceleration(rotation, angular_velocity, inertia);
+    let middle_velocity = angular_velocity + 0.5 * h * start;
+    let middle_rotation = turned(rotation, 0.5 * h * angular_velocity);
+    let middle = gyroscopic_acceleration(middle_rotation, middle_velocity, inertia);
+    (h * middle, h * middle_velocity)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_vector_turns_by_its_length() {
+        let q = rotation_from_vector(Vec3::Z * core::f32::consts::FRAC_PI_2);
+        assert!((q * Vec3::X).distance(Vec3::Y) < 1e-6);
+        assert_eq!(rotation_from_vector(Vec3::ZERO), Quat::IDENTITY);
+    }
+
+    #[test]
+    fn tiny_turns_are_not_lost() {
+        let q = rotation_from_vector(Vec3::X * 1e-6);
+        assert!((q.x - 0.5e-6).abs() < 1e-12);
+    }
+
+    #[test]
+    fn angular_momentum_of_an_ellipsoid_is_kept() {
+        let inertia = Vec3::new(0.05, 0.2, 0.13);
+        let mut rotation = Quat::from_euler(bevy::math::EulerRot::XYZ, 0.3, -0.2, 0.5);
+        let mut omega = Vec3::new(1.0, 3.0, 0.5);
+        let momentum = |q: Quat, w: Vec3| q * (inertia * (q.inverse() * w));
+        let before = momentum(rotation, omega);
+        for _ in 0..5 * 1024 {
+            let (change, turn) = free_motion(rotation, omega, inertia, 1.0 / 1024.0);
+            omega += change;
+            rotation = turned(rotation, turn);
+        }
+        let after = momentum(rotation, omega);
+        assert!(after.distance(before) < 3e-3 * before.length(), "{before} {after}");
+        assert!((after.length() - before.length()).abs() < 5e-5 * before.length());
+    }
+}

@@ -1,0 +1,90 @@
+//! Coulomb friction.
+//!
+//! In the velocity pass, with d the normal correction of the substep (m) and vₜ the tangential velocity
+//! relative to the surface (m/s):
+//!
+//! ```text
+//! h|vₜ| ≤ μ_s d   sticks: vₜ = 0, and against obstacles x −= h vₜ too
+//! otherwise       slides: vₜ −= (μ_k d/h) vₜ/|vₜ|
+//! ```
+
+use bevy::prelude::*;
+
+/// Coefficients of Coulomb friction. Not a number and negative values count as 0.
+#[derive(Reflect, Clone, Copy, Debug, PartialEq)]
+#[reflect(Default, Debug, PartialEq, Clone)]
+pub struct Friction {
+    /// Static coefficient μ_s. Default: 0.5.
+    pub fixed: f32,
+    /// Dynamic coefficient μ_k. Default: 0.5.
+    pub sliding: f32,
+}
+
+impl Default for Friction {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+impl Friction {
+    /// 0.5 for both.
+    pub const DEFAULT: Self = Self::new(0.5);
+
+    /// No friction.
+    pub const NONE: Self = Self::new(0.0);
+
+    /// The same coefficient at rest and sliding.
+    pub const fn new(coefficient: f32) -> Self {
+        Self { fixed: coefficient, sliding: coefficient }
+    }
+
+    /// Friction between two materials: the geometric mean, so that ice is slippery for everyone.
+    pub fn combine(self, other: Self) -> Self {
+        let mean = |a: f32, b: f32| {
+            let product = a.max(0.0) * b.max(0.0);
+            if product.is_nan() { 0.0 } else { product.min(1e12).sqrt() }
+        };
+        Self { fixed: mean(self.fixed, other.fixed), sliding: mean(self.sliding, other.sliding) }
+    }
+
+    /// The tangential velocity after friction, and how far a stuck particle is put back (m).
+    ///
+    /// `tangential` is the velocity relative to the surface (m/s), `correction` the normal correction of
+    /// the substep (m), `h` the substep (s).
+    pub(crate) fn apply(self, tangential: Vec3, correction: f32, h: f32) -> (Vec3, Vec3) {
+        let speed = tangential.length();
+        if h * speed <= self.fixed * correction {
+            return (Vec3::ZERO, -h * tangential);
+        }
+        let slowed = (speed - self.sliding * correction / h).max(0.0);
+        (tangential * (slowed / speed), Vec3::ZERO)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slow_sticks_and_fast_slides() {
+        let friction = Friction { fixed: 0.5, sliding: 0.4 };
+        let (v, back) = friction.apply(Vec3::X, 0.02, 0.01);
+        assert_eq!((v, back), (Vec3::ZERO, Vec3::X * -0.01));
+        let (v, back) = friction.apply(Vec3::X, 0.01, 0.01);
+        assert!(v.distance(Vec3::X * 0.6) < 1e-6);
+        assert_eq!(back, Vec3::ZERO);
+    }
+
+    #[test]
+    fn friction_never_reverses_motion() {
+        let (v, _) = Friction { fixed: 0.0, sliding: 9.0 }.apply(Vec3::X, 1.0, 0.01);
+        assert_eq!(v, Vec3::ZERO);
+    }
+
+    #[test]
+    fn combining_with_ice_gives_ice_and_nonsense_none() {
+        assert_eq!(Friction::new(1.0).combine(Friction::NONE), Friction::NONE);
+        assert_eq!(Friction::new(f32::NAN).combine(Friction::new(1.0)), Friction::NONE);
+        assert_eq!(Friction::new(-1.0).combine(Friction::new(1.0)), Friction::NONE);
+    }
+}

@@ -1,0 +1,426 @@
+//! Cloth from a rectangular grid of particles.
+//!
+//! ```text
+//!   0 ── 1 ── 2 ── 3   row 0 lies along the body's x axis, centred; rows go down −y
+//!   │ ╲╱ │ ╲╱ │ ╲╱ │   index = row × columns + column
+//!   4 ── 5 ── 6 ── 7
+//! ```
+
+use super::{
+    build::Recipe,
+    error::{BuildError, not_negative, positive},
+    geodesic,
+    plan::{BodyPlan, Material, check_count, check_pins},
+};
+use crate::{constraint::BendingConstraint, obstacle::Friction, particle::DEFAULT_RADIUS};
+use bevy::prelude::*;
+
+/// A rectangular cloth. See the [module of recipes](super) for what happens when it is spawned.
+///
+/// ```
+/// # use bevy::prelude::*;
+/// # use bevy_pliant::prelude::*;
+/// # fn spawn(mut commands: Commands) {
+/// commands.spawn((
+///     Cloth::grid(UVec2::new(40, 30), 0.2).pinned(ClothPins::TopCorners),
+///     Transform::from_xyz(0.0, 4.0, 0.0),
+/// ));
+/// # }
+/// ```
+#[derive(Component, Reflect, Clone, Debug, PartialEq)]
+#[reflect(Component, Default, Debug, PartialEq, Clone)]
+#[require(Transform, crate::solver::DrawnPose, crate::solver::BodySettings)]
+#[cfg_attr(feature = "render", require(Visibility))]
+pub struct Cloth {
+    /// Particles along x and down y, at least 2 each.
+    pub size: UVec2,
+    /// Distance of neighbours (m).
+    pub spacing: f32,
+    /// What joins the particles.
+    pub topology: ClothTopology,
+    /// Which particles are pinned to the body.
+    pub pins: ClothPins,
+    /// Its mass. Default: 0.2 kg/m².
+    pub mass: ClothMass,
+    /// Compliance of its threads (m/N); 0 is rigid. Default: 0.
+    pub compliance: f32,
+    /// Compliance of its bending (rad²/J), where the topology has any. Default: 10⁴, cotton.
+    pub bending_compliance: f32,
+    /// Velocity damping (1/s). Default (`None`): the world's.
+    pub damping: Option<f32>,
+    /// Friction with obstacles.
+    pub friction: Friction,
+    /// Thickness: twice the radius of its particles (m). Default: 2 cm.
+    pub thickness: f32,
+    /// Whether particles are tethered to the nearest pins. Default: true.
+    pub tethers: bool,
+    /// By which part of its length a tether may be exceeded. Default: 0.02.
+    pub tether_slack: f32,
+}
+
+/// What joins the particles of a grid.
+#[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[reflect(Default, Debug, PartialEq, Clone)]
+pub enum ClothTopology {
+    /// Rows, columns and both diagonals of each cell.
+    #[default]
+    Diagonals,
+    /// Rows, columns and one diagonal of each cell (the edges of the triangles), and dihedral bending
+    /// across every inner edge.
+    Bending,
+}
+
+/// Which particles of a grid are pinned.
+#[derive(Reflect, Clone, Debug, Default, PartialEq, Eq)]
+#[reflect(Default, Debug, PartialEq, Clone)]
+pub enum ClothPins {
+    /// None.
+    #[default]
+    None,
+    /// The first particle of row 0.
+    TopLeft,
+    /// Both ends of row 0.
+    TopCorners,
+    /// All four corners.
+    Corners,
+    /// Row 0.
+    TopEdge,
+    /// These, by index.
+    Indices(Vec<u32>),
+}
+
+impl ClothPins {
+    /// Indices of the pinned particles of a grid of this size.
+    pub fn indices(&self, size: UVec2) -> Vec<u32> {
+        let (right, count) = (size.x.saturating_sub(1), size.x.saturating_mul(size.y));
+        match self {
+            Self::None => Vec::new(),
+            Self::TopLeft => vec![0],
+            Self::TopCorners => vec![0, right],
+            Self::Corners => vec![0, right, count - right - 1, count - 1],
+            Self::TopEdge => (0..size.x).collect(),
+            Self::Indices(indices) => indices.clone(),
+        }
+    }
+}
+
+/// How the mass of a cloth is given; all but the last spread it by area.
+#[derive(Reflect, Clone, Copy, Debug, PartialEq)]
+#[reflect(Debug, PartialEq, Clone)]
+pub enum ClothMass {
+    /// kg/m².
+    PerArea(f32),
+    /// kg in all.
+    Total(f32),
+    /// kg a particle, the same for each.
+    PerParticle(f32),
+}
+
+impl Default for Cloth {
+    fn default() -> Self {
+        Self::grid(UVec2::new(20, 20), 0.1)
+    }
+}
+
+impl Cloth {
+    /// A grid of `size` particles, `spacing` metres apart, pinned nowhere.
+    pub const fn grid(size: UVec2, spacing: f32) -> Self {
+        Self {
+            size,
+            spacing,
+            topology: ClothTopology::Diagonals,
+            pins: ClothPins::None,
+            mass: ClothMass::PerArea(0.2),
+            compliance: 0.0,
+            bending_compliance: BendingConstraint::DEFAULT_COMPLIANCE,
+            damping: None,
+            friction: Friction::DEFAULT,
+            thickness: 2.0 * DEFAULT_RADIUS,
+            tethers: true,
+            tether_slack: 0.02,
+        }
+    }
+
+    /// Pinned so.
+    pub fn pinned(mut self, pins: ClothPins) -> Self {
+        self.pins = pins;
+        self
+    }
+
+    /// With dihedral bending of this compliance (rad²/J) in place of the second diagonals.
+    pub fn with_bending(mut self, compliance: f32) -> Self {
+        self.topology = ClothTopology::Bending;
+        self.bending_compliance = compliance;
+        self
+    }
+
+    /// With this mass.
+    pub fn with_mass(mut self, mass: ClothMass) -> Self {
+        self.mass = mass;
+        self
+    }
+
+    /// With threads of this compliance (m/N).
+    pub fn with_compliance(mut self, compliance: f32) -> Self {
+        self.compliance = compliance;
+        self
+    }
+
+    /// With this velocity damping (1/s).
+    pub fn with_damping(mut self, damping: f32) -> Self {
+        self.damping = Some(damping);
+        self
+    }
+
+    /// With this friction.
+    pub fn with_friction(mut self, friction: Friction) -> Self {
+        self.friction = friction;
+        self
+    }
+
+    /// With this thickness (m).
+    pub fn with_thickness(mut self, thickness: f32) -> Self {
+        self.thickness = thickness;
+        self
+    }
+
+    /// Without tethers.
+    pub fn without_tethers(mut self) -> Self {
+        self.tethers = false;
+        self
+    }
+
+    /// Checks every field.
+    pub fn validate(&self) -> Result<(), BuildError> {
+        let Self { size, spacing, compliance, bending_compliance, thickness, .. } = *self;
+        if size.min_element() < 2 {
+            let count = u64::from(size.x) * u64::from(size.y);
+            return Err(BuildError::TooSmall {
+                what: "a cloth of 2 by 2 at least",
+                count,
+                least: 4,
+            });
+        }
+        check_count("the cloth", u64::from(size.x) * u64::from(size.y), 4)?;
+        positive("spacing", spacing)?;
+        positive("the cloth's width", spacing * size.x as f32)?;
+        positive("the cloth's height", spacing * size.y as f32)?;
+        match self.mass {
+            ClothMass::PerArea(mass) => positive("mass per area", mass)?,
+            ClothMass::Total(mass) => positive("total mass", mass)?,
+            ClothMass::PerParticle(mass) => positive("mass per particle", mass)?,
+        }
+        not_negative("compliance", compliance)?;
+        not_negative("bending_compliance", bending_compliance)?;
+        not_negative("thickness", thickness)?;
+        not_negative("tether_slack", self.tether_slack)?;
+        not_negative("damping", self.damping.unwrap_or(0.0))?;
+        not_negative("friction.fixed", self.friction.fixed)?;
+        not_negative("friction.sliding", self.friction.sliding)
+    }
+}
+
+/// The triangles of a grid, counter-clockwise seen from +z, with diagonals that alternate.
+pub fn grid_triangles(size: UVec2) -> Vec<[u32; 3]> {
+    let cells = size.saturating_sub(UVec2::ONE);
+    let mut triangles = Vec::with_capacity(2 * (cells.x * cells.y) as usize);
+    for row in 0..cells.y {
+        for column in 0..cells.x {
+            let a = row * size.x + column;
+            let (b, d) = (a + 1, a + size.x);
+            let e = d + 1;
+            if (row + column) % 2 == 0 {
+                triangles.extend([[a, d, b], [b, d, e]]);
+            } else {
+                triangles.extend([[a, d, e], [a, e, b]]);
+            }
+        }
+    }
+    triangles
+}
+
+impl Recipe for Cloth {
+    fn plan(&self, scale: Vec3) -> Result<BodyPlan, BuildError> {
+        self.validate()?;
+        let (w, h) = (self.size.x, self.size.y);
+        let count = u64::from(w) * u64::from(h);
+        let left = -0.5 * self.spacing * (w - 1) as f32;
+        let place = |row: u32, column: u32| {
+            Vec3::new(left + self.spacing * column as f32, -self.spacing * row as f32, 0.0)
+        };
+        let mut plan = BodyPlan {
+            rest: (0..h).flat_map(|r| (0..w).map(move |c| place(r, c))).collect(),
+            pins: check_pins(self.pins.indices(self.size), count)?,
+            ..default()
+        };
+        self.link(&mut plan, scale);
+        let triangles = grid_triangles(self.size);
+        match self.mass {
+            ClothMass::PerParticle(mass) => {
+                positive("mass per particle", mass.recip())?;
+                plan.mass = vec![mass; count as usize];
+            }
+            ClothMass::Total(total) => plan.mass_by_area(&triangles, scale, total)?,
+            ClothMass::PerArea(density) => {
+                let side = self.spacing * self.spacing * (w - 1) as f32 * (h - 1) as f32;
+                let area = side * (scale.x * scale.y).abs();
+                positive("the cloth's mass", density * area)?;
+                plan.mass_by_area(&triangles, scale, density * area)?;
+            }
+        }
+        if self.topology == ClothTopology::Bending {
+            plan.bend(&triangles, scale);
+        }
+        if self.tethers {
+            self.tether(&mut plan, scale);
+        }
+        Ok(plan)
+    }
+
+    fn same_shape(&self, built: &Self) -> bool {
+        self.size == built.size
+            && self.spacing == built.spacing
+            && self.topology == built.topology
+            && self.pins == built.pins
+            && self.tethers == built.tethers
+            && self.tether_slack == built.tether_slack
+    }
+
+    fn same_mass(&self, built: &Self) -> bool {
+        self.mass == built.mass
+    }
+
+    fn material(&self) -> Material {
+        Material {
+            compliance: self.compliance,
+            bending_compliance: self.bending_compliance,
+            damping: self.damping,
+            friction: self.friction,
+            radius: 0.5 * self.thickness,
+        }
+    }
+
+    fn check(&self) -> Result<(), BuildError> {
+        self.validate()
+    }
+}
+
+impl Cloth {
+    /// Rows, columns, then the diagonals cell by cell.
+    fn link(&self, plan: &mut BodyPlan, scale: Vec3) {
+        let (w, h) = (self.size.x, self.size.y);
+        for row in 0..h {
+            for column in 0..w - 1 {
+                plan.link(row * w + column, row * w + column + 1, scale);
+            }
+        }
+        for row in 0..h - 1 {
+            for column in 0..w {
+                plan.link(row * w + column, (row + 1) * w + column, scale);
+            }
+        }
+        for row in 0..h - 1 {
+            for column in 0..w - 1 {
+                let a = row * w + column;
+                let even = (row + column) % 2 == 0;
+                let both = self.topology == ClothTopology::Diagonals;
+                if both || !even {
+                    plan.link(a, a + w + 1, scale);
+                }
+                if both || even {
+                    plan.link(a + 1, a + w, scale);
+                }
+            }
+        }
+    }
+
+    /// Tethers to the nearest pins. A grid is flat and convex at rest, so that the geodesic to a pin is
+    /// a straight line; the links only tell which pin is nearest.
+    fn tether(&self, plan: &mut BodyPlan, scale: Vec3) {
+        let stretch = 1.0 + self.tether_slack;
+        plan.tethers = geodesic::distances_to_pins(plan)
+            .into_iter()
+            .map(|([particle, pin], _)| {
+                let straight = plan.rest[particle as usize] - plan.rest[pin as usize];
+                ([particle, pin], (scale * straight).length() * stretch)
+            })
+            .collect();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_seeds_topology_has_the_seeds_counts() {
+        let plan = Cloth::grid(UVec2::new(100, 100), 0.1).plan(Vec3::ONE).unwrap();
+        assert_eq!(plan.distances.len(), 39_402);
+        assert_eq!(plan.rest.len(), 10_000);
+        let small = Cloth::grid(UVec2::new(3, 2), 1.0).plan(Vec3::ONE).unwrap();
+        let pairs: Vec<[u32; 2]> = small.distances.iter().map(|d| d.0).collect();
+        assert_eq!(
+            pairs,
+            [
+                [0, 1],
+                [1, 2],
+                [3, 4],
+                [4, 5],
+                [0, 3],
+                [1, 4],
+                [2, 5],
+                [0, 4],
+                [1, 3],
+                [1, 5],
+                [2, 4]
+            ]
+        );
+    }
+
+    #[test]
+    fn mass_is_density_times_scaled_area() {
+        let cloth = Cloth::grid(UVec2::new(11, 11), 0.1).with_mass(ClothMass::PerArea(0.5));
+        let plan = cloth.plan(Vec3::new(2.0, 1.0, 1.0)).unwrap();
+        assert!((plan.mass.iter().sum::<f32>() - 1.0).abs() < 1e-5);
+    }
+
+    #[test]
+    fn tethers_are_straight_lines_to_the_nearest_pins() {
+        let cloth = Cloth::grid(UVec2::new(4, 4), 1.0).pinned(ClothPins::TopCorners);
+        let plan = cloth.plan(Vec3::ONE).unwrap();
+        assert_eq!(plan.tethers.len(), 2 * 14);
+        for ([particle, pin], length) in plan.tethers {
+            let straight = plan.rest[particle as usize].distance(plan.rest[pin as usize]);
+            assert!((length - 1.02 * straight).abs() < 1e-5);
+        }
+    }
+
+    #[test]
+    fn bending_has_one_constraint_for_each_inner_edge() {
+        let plan = Cloth::grid(UVec2::new(4, 3), 1.0).with_bending(1.0).plan(Vec3::ONE).unwrap();
+        // Triangles 12, edges 3·3 + 2·4 + 6 = 23, border edges 10.
+        assert_eq!(plan.distances.len(), 23);
+        assert_eq!(plan.bendings.len(), 13);
+        assert!(plan.bendings.iter().all(|(_, angle)| angle.abs() < 1e-6));
+    }
+
+    #[test]
+    fn nonsense_is_an_error_that_names_the_field() {
+        let good = Cloth::grid(UVec2::new(4, 4), 0.1);
+        let bad = [
+            Cloth { size: UVec2::new(1, 9), ..good.clone() },
+            Cloth { size: UVec2::splat(u32::MAX), ..good.clone() },
+            Cloth { spacing: f32::NAN, ..good.clone() },
+            Cloth { spacing: 1e38, ..good.clone() },
+            Cloth { mass: ClothMass::Total(0.0), ..good.clone() },
+            Cloth { compliance: -1.0, ..good.clone() },
+            Cloth { thickness: f32::NAN, ..good.clone() },
+            Cloth { damping: Some(-0.1), ..good.clone() },
+            good.pinned(ClothPins::Indices(vec![16])),
+        ];
+        for cloth in bad {
+            let error = cloth.plan(Vec3::ONE).unwrap_err();
+            assert!(!error.to_string().is_empty());
+        }
+    }
+}

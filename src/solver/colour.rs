@@ -1,0 +1,158 @@
+//! Colours: which constraints may be projected at once.
+//!
+//! Constraints that share a particle which one of them moves conflict. *Coloured*: each constraint
+//! takes the first colour that none of its particles has yet (first fit), and each colour is cut
+//! into packs of four. *Sequential*: constraints are packed in order of creation, and a pack is closed
+//! as soon as the next constraint conflicts with it, so that the packs replay a Gauss–Seidel sweep.
+
+use super::settings::ProjectionOrder;
+
+/// Up to four constraints, by place in the list that was packed.
+pub(crate) type Pack = [Option<u32>; 4];
+
+/// More colours than any sensible mesh needs; what finds none is packed in sequence after them.
+const MAX_COLOURS: usize = 128;
+
+/// Packs constraints between `particles` particles; each moves the first `moved` of its particles.
+pub(crate) fn pack_constraints<const N: usize>(
+    constraints: &[[u32; N]],
+    moved: usize,
+    particles: usize,
+    order: ProjectionOrder,
+) -> Vec<Pack> {
+    match order {
+        ProjectionOrder::Sequential => {
+            let all: Vec<u32> = (0..constraints.len() as u32).collect();
+            pack_sequence(constraints, &all, moved, particles)
+        }
+        ProjectionOrder::Colored => pack_colours(constraints, moved, particles),
+    }
+}
+
+fn pack_colours<const N: usize>(
+    constraints: &[[u32; N]],
+    moved: usize,
+    particles: usize,
+) -> Vec<Pack> {
+    let mut used = vec![0u128; particles];
+    let mut colours: Vec<Vec<u32>> = Vec::new();
+    let mut rest = Vec::new();
+    for (number, constraint) in constraints.iter().enumerate() {
+        let taken = constraint[..moved].iter().fold(0, |mask, &p| mask | used[p as usize]);
+        let colour = taken.trailing_ones() as usize;
+        if colour >= MAX_COLOURS {
+            rest.push(number as u32);
+            continue;
+        }
+        for &particle in &constraint[..moved] {
+            used[particle as usize] |= 1 << colour;
+        }
+        if colour == colours.len() {
+            colours.push(Vec::new());
+        }
+        colours[colour].push(number as u32);
+    }
+    let mut packs = Vec::with_capacity(constraints.len() / 4 + colours.len());
+    for colour in colours {
+        packs.extend(
+            colour.chunks(4).map(|four| core::array::from_fn(|lane| four.get(lane).copied())),
+        );
+    }
+    packs.extend(pack_sequence(constraints, &rest, moved, particles));
+    packs
+}
+
+fn pack_sequence<const N: usize>(
+    constraints: &[[u32; N]],
+    order: &[u32],
+    moved: usize,
+    particles: usize,
+) -> Vec<Pack> {
+    let mut packs: Vec<Pack> = Vec::new();
+    // The last pack that moves or reads a particle, plus one.
+    let (mut moves, mut reads) = (vec![0u32; particles], vec![0u32; particles]);
+    let mut filled = 4;
+    for &number in order {
+        let constraint = &constraints[number as usize];
+        let current = packs.len() as u32;
+        let conflict = constraint.iter().enumerate().any(|(i, &p)| {
+            moves[p as usize] == current || (i < moved && reads[p as usize] == current)
+        });
+        if filled == 4 || conflict {
+            packs.push([None; 4]);
+            filled = 0;
+        }
+        let current = packs.len() as u32;
+        for (i, &p) in constraint.iter().enumerate() {
+            let table = if i < moved { &mut moves } else { &mut reads };
+            table[p as usize] = current;
+        }
+        if let Some(pack) = packs.last_mut() {
+            pack[filled] = Some(number);
+            filled += 1;
+        }
+    }
+    packs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ProjectionOrder::{Colored, Sequential};
+
+    fn members(packs: &[Pack]) -> Vec<u32> {
+        packs.iter().flatten().flatten().copied().collect()
+    }
+
+    fn assert_independent<const N: usize>(packs: &[Pack], constraints: &[[u32; N]], moved: usize) {
+        for pack in packs {
+            let mut seen = Vec::new();
+            for &number in pack.iter().flatten() {
+                for p in &constraints[number as usize][..moved] {
+                    assert!(!seen.contains(p), "{pack:?}");
+                    seen.push(*p);
+                }
+            }
+        }
+    }
+
+    fn chain(n: u32) -> Vec<[u32; 2]> {
+        (0..n).map(|i| [i, i + 1]).collect()
+    }
+
+    #[test]
+    fn a_chain_needs_two_colours() {
+        let constraints = chain(64);
+        let packs = pack_constraints(&constraints, 2, 65, Colored);
+        assert_eq!(packs.len(), 16);
+        assert_independent(&packs, &constraints, 2);
+        let mut all = members(&packs);
+        all.sort_unstable();
+        assert_eq!(all, (0..64).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_sequence_keeps_the_order_of_creation() {
+        let constraints = [[0, 1], [2, 3], [1, 2], [4, 5], [6, 7], [8, 9], [10, 11]];
+        let packs = pack_constraints(&constraints, 2, 12, Sequential);
+        assert_eq!(members(&packs), (0..7).collect::<Vec<_>>());
+        assert_eq!(packs[0], [Some(0), Some(1), None, None]);
+        assert_eq!(packs[1], [Some(2), Some(3), Some(4), Some(5)]);
+        assert_independent(&packs, &constraints, 2);
+    }
+
+    #[test]
+    fn many_tethers_may_share_the_particle_they_only_read() {
+        let constraints: Vec<[u32; 2]> = (1..=64).map(|i| [i, 0]).collect();
+        assert_eq!(pack_constraints(&constraints, 1, 65, Colored).len(), 16);
+        assert_eq!(pack_constraints(&constraints, 1, 65, Sequential).len(), 16);
+    }
+
+    #[test]
+    fn a_hub_beyond_all_colours_is_still_packed_and_independent() {
+        let constraints: Vec<[u32; 2]> = (1..=400).map(|i| [0, i]).collect();
+        let packs = pack_constraints(&constraints, 2, 401, Colored);
+        assert_independent(&packs, &constraints, 2);
+        assert_eq!(members(&packs).len(), 400);
+    }
+}

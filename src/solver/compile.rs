@@ -1,0 +1,313 @@
+//! Compile: from entities to islands, colours and lanes.
+//!
+//! Runs only when the structure changed. Particles and constraints are sorted by [`BuildOrder`], union-
+//! find joins particles that constraints couple into islands, slots are given island by island, and
+//! each type of constraint packs its batches. A changed parameter only refreshes its lane; a despawned
+//! constraint only empties its lane, until a tenth of a batch is empty.
+
+use super::{
+    diagnostics::{SolverDiagnostics, Stage},
+    mirror::{EntityTable, Island, Mirror, MirrorBody, exact_position},
+    settings::{BodySettings, ProjectionOrder, SolverSettings},
+    types::ConstraintTypes,
+};
+use crate::particle::{
+    BuildOrder, OrientedParticle, Particle, ParticleOf, Planar, SolverState, TopologyChanges,
+};
+use bevy::{
+    math::{DVec3, Vec4},
+    platform::collections::HashMap,
+    prelude::*,
+};
+
+/// Follows what changed since the last tick, and compiles anew where the structure did.
+pub(super) fn compile(
+    world: &mut World,
+    mut particles: Local<
+        Option<
+            QueryState<(
+                Entity,
+                &'static BuildOrder,
+                &'static Particle,
+                &'static mut SolverState,
+                Option<&'static ParticleOf>,
+                Has<OrientedParticle>,
+            )>,
+        >,
+    >,
+    mut last_order: Local<Option<ProjectionOrder>>,
+) {
+    let started = SolverDiagnostics::start();
+    let order = world.resource::<SolverSettings>().order;
+    world.resource_scope(|world, mut types: Mut<ConstraintTypes>| {
+        world.resource_scope(|world, mut mirror: Mut<Mirror>| {
+            let mut again = last_order.replace(order) != Some(order);
+            again |= follow_changes(world, &mut types, &mut mirror);
+            if !again {
+                return;
+            }
+            // Orphans are despawned, which may be noted as changes already dealt with here.
+            let query = particles.get_or_insert_with(|| world.query());
+            let orphans = compile_anew(world, &mut types, &mut mirror, query, order);
+            for orphan in orphans {
+                if let Ok(entity) = world.get_entity_mut(orphan) {
+                    entity.despawn();
+                }
+            }
+            let mut changes = world.resource_mut::<TopologyChanges>();
+            changes.removed_constraints.clear();
+            changes.recompile = false;
+        });
+    });
+    world.resource_mut::<SolverDiagnostics>().stop(Stage::Compile, started);
+}
+
+/// Parameters and removals; whether a new compilation is needed.
+fn follow_changes(world: &mut World, types: &mut ConstraintTypes, mirror: &mut Mirror) -> bool {
+    let mut again = false;
+    for (index, kind) in types.compiled.iter_mut().enumerate() {
+        again |= kind.note_changes(world, mirror, index);
+    }
+    let mut changes = world.resource_mut::<TopologyChanges>();
+    again |= core::mem::take(&mut changes.recompile);
+    mirror.weights_changed |= core::mem::take(&mut changes.weights);
+    let unordered = core::mem::take(&mut changes.unordered);
+    let removed = core::mem::take(&mut changes.removed_constraints);
+    give_build_orders(world, unordered);
+    if again {
+        return true;
+    }
+    for entity in removed {
+        for (index, kind) in types.compiled.iter_mut().enumerate() {
+            if kind.kill(entity, mirror, index) {
+                break;
+            }
+        }
+    }
+    count_constraints(types, mirror);
+    mirror.islands.iter().flat_map(|i| &i.batches).flatten().any(|b| b.dead() * 10 > b.len())
+}
+
+fn give_build_orders(world: &mut World, unordered: Vec<Entity>) {
+    let missing: Vec<Entity> = unordered
+        .into_iter()
+        .filter(|e| world.get_entity(*e).is_ok_and(|e| !e.contains::<BuildOrder>()))
+        .collect();
+    if missing.is_empty() {
+        return;
+    }
+    let first = world.resource_mut::<TopologyChanges>().take_build_orders(missing.len() as u64);
+    world.insert_batch(
+        missing.into_iter().enumerate().map(|(i, e)| (e, BuildOrder(first + i as u64))),
+    );
+}
+
+fn count_constraints(types: &ConstraintTypes, mirror: &mut Mirror) {
+    let mut counts: HashMap<&'static str, usize> = HashMap::default();
+    for (index, kind) in types.compiled.iter().enumerate() {
+        let batches = mirror.islands.iter().filter_map(|i| i.batches.get(index)?.as_ref());
+        counts.insert(kind.name(), batches.map(|b| b.len()).sum());
+    }
+    mirror.constraints = counts.values().sum();
+    mirror.constraint_counts = counts;
+}
+
+/// A particle on its way into the mirror.
+struct Found {
+    order: u64,
+    entity: Entity,
+    body: Option<Entity>,
+    position: DVec3,
+    oriented: bool,
+}
+
+fn compile_anew(
+    world: &mut World,
+    types: &mut ConstraintTypes,
+    mirror: &mut Mirror,
+    query: &mut QueryState<(
+        Entity,
+        &BuildOrder,
+        &Particle,
+        &mut SolverState,
+        Option<&ParticleOf>,
+        Has<OrientedParticle>,
+    )>,
+    order: ProjectionOrder,
+) -> Vec<Entity> {
+    let mut found: Vec<Found> = query
+        .iter(world)
+        .map(|(entity, order, particle, state, body, oriented)| Found {
+            order: order.0,
+            entity,
+            body: body.map(|b| b.0),
+            position: exact_position(particle.position, state.remainder),
+            oriented,
+        })
+        .collect();
+    found.sort_unstable_by_key(|f| (f.order, f.entity));
+
+    let mut places = EntityTable::default();
+    for (place, particle) in found.iter().enumerate() {
+        places.insert(particle.entity, place as u32);
+    }
+    let mut orphans = Vec::new();
+    let mut sets = DisjointSets::new(found.len());
+    for kind in &mut types.compiled {
+        kind.collect(world, &places, &mut orphans);
+        kind.links(&mut |link| {
+            link.windows(2).for_each(|pair| sets.join(pair[0], pair[1]));
+        });
+    }
+
+    let slots = layout(mirror, &found, &mut sets);
+    bodies(world, mirror, &found, &slots);
+    for kind in &mut types.compiled {
+        let Mirror { islands, island_of, .. } = mirror;
+        kind.build(world, &slots, island_of, islands, order);
+    }
+    for (particle, slot) in found.iter().zip(&slots) {
+        if let Ok((_, _, _, mut state, ..)) = query.get_mut(world, particle.entity) {
+            state.bypass_change_detection().slot_plus_one = slot + 1;
+        }
+    }
+    mirror.oriented.clear();
+    for (particle, slot) in found.iter().zip(&slots).filter(|(p, _)| p.oriented) {
+        let body = mirror.body[*slot as usize] as usize;
+        mirror.oriented.push(super::mirror::Oriented {
+            slot: *slot,
+            entity: particle.entity,
+            rotation: Quat::IDENTITY,
+            previous_rotation: Quat::IDENTITY,
+            angular_velocity: Vec3::ZERO,
+            turn: Vec3::ZERO,
+            inertia: Vec3::ZERO,
+            planar: mirror.bodies[body].planar,
+            held: false,
+        });
+    }
+    mirror.oriented.sort_unstable_by_key(|o| o.slot);
+    count_constraints(types, mirror);
+    mirror.weights_changed = true;
+    mirror.fresh = true;
+    orphans
+}
+
+/// Union-find with path halving; the least member of a set represents it.
+struct DisjointSets(Vec<u32>);
+
+impl DisjointSets {
+    fn new(len: usize) -> Self {
+        Self((0..len as u32).collect())
+    }
+
+    fn find(&mut self, mut member: u32) -> u32 {
+        while self.0[member as usize] != member {
+            let parent = self.0[member as usize];
+            self.0[member as usize] = self.0[parent as usize];
+            member = self.0[member as usize];
+        }
+        member
+    }
+
+    fn join(&mut self, a: u32, b: u32) {
+        let (a, b) = (self.find(a), self.find(b));
+        let (least, greatest) = (a.min(b), a.max(b));
+        self.0[greatest as usize] = least;
+    }
+}
+
+/// Gives each particle its slot, and sizes the arrays. Returns the slot of each place.
+fn layout(mirror: &mut Mirror, found: &[Found], sets: &mut DisjointSets) -> Vec<u32> {
+    const UNSET: u32 = u32::MAX;
+    let mut island_at = vec![UNSET; found.len()];
+    let mut members: Vec<Vec<u32>> = Vec::new();
+    for place in 0..found.len() as u32 {
+        let root = sets.find(place) as usize;
+        if island_at[root] == UNSET {
+            island_at[root] = members.len() as u32;
+            members.push(Vec::new());
+        }
+        members[island_at[root] as usize].push(place);
+    }
+    let total = found.len() + members.len();
+    let mut slots = vec![0; found.len()];
+    mirror.slots.clear();
+    mirror.islands.clear();
+    mirror.contacts.clear();
+    mirror.island_of.clear();
+    mirror.entities.clear();
+    for (number, members) in members.iter().enumerate() {
+        let start = mirror.entities.len();
+        for &place in members {
+            let slot = mirror.entities.len() as u32;
+            slots[place as usize] = slot;
+            mirror.slots.insert(found[place as usize].entity, slot);
+            mirror.entities.push(found[place as usize].entity);
+        }
+        mirror.entities.push(Entity::PLACEHOLDER);
+        let end = mirror.entities.len();
+        mirror.island_of.resize(end, number as u32);
+        let origin = members.first().map_or(DVec3::ZERO, |m| found[*m as usize].position.round());
+        mirror.islands.push(Island { slots: start..end, origin, ..default() });
+        mirror.contacts.push(default());
+    }
+    for array in [
+        &mut mirror.position,
+        &mut mirror.predicted,
+        &mut mirror.velocity,
+        &mut mirror.velocity_change,
+        &mut mirror.acceleration,
+    ] {
+        array.clear();
+        array.resize(total, Vec4::ZERO);
+    }
+    for array in [&mut mirror.mass, &mut mirror.inverse_mass, &mut mirror.damping] {
+        array.clear();
+        array.resize(total, 0.0);
+    }
+    mirror.body.clear();
+    mirror.body.resize(total, 0);
+    mirror.previous.clear();
+    mirror.previous.resize(total, Vec3::ZERO);
+    mirror.still.clear();
+    mirror.still.resize(total, (Vec3::ZERO, 0));
+    mirror.kinematic.clear();
+    mirror.pins.clear();
+    slots
+}
+
+/// Lists bodies and their particles. Body 0 is that of the particles without one.
+fn bodies(world: &World, mirror: &mut Mirror, found: &[Found], slots: &[u32]) {
+    let settings = world.resource::<SolverSettings>();
+    mirror.bodies.clear();
+    mirror.bodies.push(MirrorBody::new(None, settings.particle_radius));
+    let mut known: HashMap<Entity, u32> = HashMap::default();
+    let mut turning = vec![false];
+    for (particle, &slot) in found.iter().zip(slots) {
+        let body = match particle.body {
+            None => 0,
+            Some(entity) => *known.entry(entity).or_insert_with(|| {
+                let mut body = MirrorBody::new(Some(entity), settings.particle_radius);
+                body.planar = world.get::<Planar>(entity).is_some();
+                mirror.bodies.push(body);
+                turning.push(false);
+                mirror.bodies.len() as u32 - 1
+            }),
+        };
+        mirror.body[slot as usize] = body;
+        mirror.bodies[body as usize].slots.push(slot);
+        turning[body as usize] |= particle.oriented;
+        let island = &mut mirror.islands[mirror.island_of[slot as usize] as usize];
+        if !island.bodies.contains(&body) {
+            island.bodies.push(body);
+        }
+    }
+    for island in &mut mirror.islands {
+        island.restore_momentum = island.bodies.iter().any(|&body| {
+            let entity = mirror.bodies[body as usize].entity;
+            let choice = entity.and_then(|e| world.get::<BodySettings>(e)?.restore_momentum);
+            choice.unwrap_or(turning[body as usize])
+        });
+    }
+}

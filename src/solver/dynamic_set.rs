@@ -1,0 +1,208 @@
+//! Lists of dynamic constraints, gathered anew each tick.
+
+use super::{
+    mirror::{Activity, EntityTable, Mirror},
+    settings::StepTime,
+    types::short_name,
+};
+use crate::{
+    constraint::{DynamicConstraint, DynamicParticles, Outcome},
+    particle::BuildOrder,
+};
+use bevy::{
+    ecs::{query::QueryState, system::Commands, world::CommandQueue},
+    math::DVec3,
+    prelude::*,
+};
+use core::{any::Any, marker::PhantomData};
+
+/// The dynamic constraints of one type in this tick.
+pub(crate) trait DynamicSet: Any + Send + Sync {
+    fn len(&self) -> usize;
+    /// Slots of each constraint's participants.
+    fn participants(&self) -> Box<dyn Iterator<Item = (&[Option<u32>], Option<u32>)> + '_>;
+    fn begin_substep(&mut self);
+    /// Projects all of them once, in order of creation.
+    fn project(&mut self, mirror: &mut Mirror, time: &StepTime);
+    fn as_any(&mut self) -> &mut dyn Any;
+}
+
+/// A type of dynamic constraint: how it is gathered and written back.
+pub(crate) trait DynamicType: Send + Sync {
+    /// The anchors of all constraints.
+    fn anchors(&mut self, world: &mut World, anchors: &mut Vec<Entity>);
+    /// Fills the type's set in the mirror.
+    fn gather(
+        &mut self,
+        world: &mut World,
+        mirror: &mut Mirror,
+        targets: &EntityTable<u32>,
+        time: &StepTime,
+        index: usize,
+    );
+    /// Takes back what the tick found; despawns what broke.
+    fn finish(&mut self, world: &mut World, mirror: &mut Mirror, index: usize);
+}
+
+struct Item<C: DynamicConstraint> {
+    entity: Entity,
+    slots: Vec<Option<u32>>,
+    origins: Vec<DVec3>,
+    target: Option<u32>,
+    compiled: C::Compiled,
+}
+
+/// The list of one type.
+pub(crate) struct DynamicList<C: DynamicConstraint>(Vec<Item<C>>);
+
+impl<C: DynamicConstraint> DynamicList<C> {
+    pub fn new_set() -> Box<dyn DynamicSet> {
+        Box::new(Self(Vec::new()))
+    }
+
+    pub fn new_type() -> Box<dyn DynamicType> {
+        Box::new(TypeOf::<C> { query: None, marker: PhantomData })
+    }
+}
+
+struct TypeOf<C: DynamicConstraint> {
+    query: Option<QueryState<(Entity, &'static BuildOrder, &'static mut C)>>,
+    marker: PhantomData<C>,
+}
+
+fn view<'a>(
+    mirror: &'a mut Mirror,
+    slots: &'a [Option<u32>],
+    origins: &'a [DVec3],
+    target: Option<u32>,
+    time: &StepTime,
+) -> DynamicParticles<'a> {
+    DynamicParticles {
+        position: &mut mirror.position,
+        predicted: &mirror.predicted,
+        velocity: &mirror.velocity,
+        velocity_change: &mirror.velocity_change,
+        inverse_mass: &mirror.inverse_mass,
+        slots,
+        origins,
+        target: target.map(|t| mirror.targets[t as usize]),
+        sweep: time.sweep(),
+        h: time.h,
+    }
+}
+
+impl<C: DynamicConstraint> DynamicSet for DynamicList<C> {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn participants(&self) -> Box<dyn Iterator<Item = (&[Option<u32>], Option<u32>)> + '_> {
+        Box::new(self.0.iter().map(|item| (&item.slots[..], item.target)))
+    }
+
+    fn begin_substep(&mut self) {
+        self.0.iter_mut().for_each(|item| C::begin_substep(&mut item.compiled));
+    }
+
+    fn project(&mut self, mirror: &mut Mirror, time: &StepTime) {
+        for item in &mut self.0 {
+            let Some(Some(first)) = item.slots.first() else { continue };
+            let island = mirror.island_of[*first as usize] as usize;
+            if mirror.islands[island].activity == Activity::Awake {
+                let mut particles = view(mirror, &item.slots, &item.origins, item.target, time);
+                C::project(&mut item.compiled, &mut particles);
+            }
+        }
+    }
+
+    fn as_any(&mut self) -> &mut dyn Any {
+        self
+    }
+}
+
+impl<C: DynamicConstraint> DynamicType for TypeOf<C> {
+    fn anchors(&mut self, world: &mut World, anchors: &mut Vec<Entity>) {
+        let query = self.query.get_or_insert_with(|| world.query());
+        anchors.extend(query.iter(world).filter_map(|(_, _, c)| c.anchor()));
+    }
+
+    fn gather(
+        &mut self,
+        world: &mut World,
+        mirror: &mut Mirror,
+        targets: &EntityTable<u32>,
+        time: &StepTime,
+        index: usize,
+    ) {
+        let query = self.query.get_or_insert_with(|| world.query());
+        let mut found: Vec<(u64, Entity, Vec<Entity>, Option<Entity>)> = query
+            .iter(world)
+            .map(|(entity, order, c)| (order.0, entity, c.participants(), c.anchor()))
+            .collect();
+        found.sort_unstable_by_key(|(order, entity, ..)| (*order, *entity));
+        let mut items = Vec::with_capacity(found.len());
+        for (_, entity, participants, anchor) in found {
+            let gone = |e: &Entity| world.get_entity(*e).is_err();
+            if participants.iter().any(gone) || anchor.iter().any(gone) {
+                world.despawn(entity);
+                continue;
+            }
+            let slots: Vec<Option<u32>> =
+                participants.iter().map(|p| mirror.slots.get(*p)).collect();
+            if !matches!(slots.first(), Some(Some(_))) {
+                warn_once!("{} {entity} acts on no particle: it rests", short_name::<C>());
+                continue;
+            }
+            let home = slots[0].map_or(0, |s| mirror.island_of[s as usize]);
+            let origin = |slot: &Option<u32>| {
+                let island = slot.map_or(home, |s| mirror.island_of[s as usize]);
+                mirror.islands[island as usize].origin
+            };
+            let origins: Vec<DVec3> = slots.iter().map(origin).collect();
+            let target = anchor.and_then(|anchor| targets.get(anchor));
+            let Ok((_, _, mut constraint)) = query.get_mut(world, entity) else { continue };
+            let particles = view(mirror, &slots, &origins, target, time);
+            let prepared = constraint.bypass_change_detection().prepare(&particles);
+            if let Some(compiled) = prepared {
+                items.push(Item { entity, slots, origins, target, compiled });
+            }
+        }
+        if let Some(list) = mirror.dynamics[index].as_any().downcast_mut::<DynamicList<C>>() {
+            list.0 = items;
+        }
+    }
+
+    fn finish(&mut self, world: &mut World, mirror: &mut Mirror, index: usize) {
+        let Some(list) = mirror.dynamics[index].as_any().downcast_mut::<DynamicList<C>>() else {
+            return;
+        };
+        let mut queue = CommandQueue::default();
+        for item in &list.0 {
+            let slot = item.slots.iter().flatten().next().copied().unwrap_or(0);
+            let island = mirror.island_of.get(slot as usize).copied().unwrap_or(0);
+            if mirror.islands.get(island as usize).is_none_or(|i| i.activity != Activity::Awake) {
+                continue;
+            }
+            let Some(mut constraint) = world.get_mut::<C>(item.entity) else { continue };
+            let constraint = constraint.bypass_change_detection();
+            if constraint.finish(&item.compiled) == Outcome::Broken {
+                queue.push(broken::<C>(item.entity));
+            }
+        }
+        queue.apply(world);
+    }
+}
+
+/// Tells of a broken constraint, then despawns it.
+fn broken<C: DynamicConstraint>(entity: Entity) -> impl Command<Out = ()> {
+    move |world: &mut World| {
+        let mut queue = CommandQueue::default();
+        if let Some(constraint) = world.get::<C>(entity) {
+            constraint.broken(entity, &mut Commands::new(&mut queue, world));
+        }
+        queue.apply(world);
+        if let Ok(entity) = world.get_entity_mut(entity) {
+            entity.despawn();
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! Gather: from ECS to mirror, at the start of each tick.
+
+use super::{
+    diagnostics::{SolverDiagnostics, Stage},
+    mirror::{Activity, Kinematic, KinematicPath, Mirror, MirrorObstacle, Pin, exact_position},
+    settings::{AppliedForce, BodySettings, SolverSettings, StepTime},
+    sleep::{SleepRule, join_wake_groups},
+    target::Targets,
+    types::ConstraintTypes,
+};
+use crate::{
+    math::ellipsoid,
+    obstacle::Obstacle,
+    particle::{OrientedParticle, Particle, Pinned, PinnedTo, SolverState},
+    solver::events::Faulty,
+};
+use bevy::{
+    ecs::{entity_disabling::Disabled, query::Allow},
+    math::{DVec3, ops},
+    prelude::*,
+};
+
+type PinQuery = (Entity, &'static Particle, Has<Pinned>, Option<&'static PinnedTo>);
+
+/// The queries that gathering needs.
+pub(super) struct Queries {
+    particles: QueryState<(&'static Particle, &'static SolverState)>,
+    pins: QueryState<PinQuery>,
+    oriented: QueryState<(&'static OrientedParticle, &'static Particle)>,
+    obstacles: QueryState<(Entity, &'static Obstacle)>,
+    pushed: QueryState<(&'static Particle, &'static AppliedForce)>,
+    pushed_entities: QueryState<Entity, (With<Particle>, With<AppliedForce>)>,
+    faulty: QueryState<Entity, (With<Faulty>, Allow<Disabled>)>,
+}
+
+impl Queries {
+    fn new(world: &mut World) -> Self {
+        Self {
+            particles: world.query(),
+            pins: world.query(),
+            oriented: world.query(),
+            obstacles: world.query(),
+            pushed: world.query(),
+            pushed_entities: world.query_filtered(),
+            faulty: world.query_filtered(),
+        }
+    }
+}
+
+/// Fills the mirror from the ECS.
+pub(super) fn gather(world: &mut World, mut queries: Local<Option<Queries>>) {
+    let started = SolverDiagnostics::start();
+    let queries = queries.get_or_insert_with(|| Queries::new(world));
+    let time = *world.resource::<StepTime>();
+    let settings = world.resource::<SolverSettings>().clone();
+    world.resource_scope(|world, mut mirror: Mut<Mirror>| {
+        let mirror = &mut *mirror;
+        let held_before = held_positions(mirror);
+        origins(world, mirror, queries);
+        particles(world, mirror, queries);
+        if mirror.weights_changed {
+            weights(world, mirror, queries);
+        }
+        oriented(world, mirror, queries);
+        states(world, mirror, queries);
+        body_settings(world, mirror, &settings, &time);
+        applied_forces(world, mirror, queries);
+        kinematics(world, mirror, &held_before);
+        obstacles(world, mirror, queries);
+        dynamics(world, mirror, &time);
+        let rule = SleepRule::new(&settings, time.tick);
+        join_wake_groups(mirror, &rule);
+        mirror.fresh = false;
+    });
+    world.resource_mut::<SolverDiagnostics>().stop(Stage::Gather, started);
+}
+
+/// Where held particles whose position the user writes were, before they are read anew (m, world).
+fn held_positions(mirror: &Mirror) -> Vec<(u32, DVec3)> {
+    if mirror.fresh {
+        return Vec::new();
+    }
+    let exact = |slot: u32| {
+        let origin = mirror.islands[mirror.island_of[slot as usize] as usize].origin;
+        mirror.position[slot as usize].truncate().as_dvec3() + origin
+    };
+    mirror.pins.iter().filter(|p| p.to.is_none()).map(|p| (p.slot, exact(p.slot))).collect()
+}
+
+/// Lets each island's origin follow its first particle.
+fn origins(world: &World, mirror: &mut Mirror, queries: &mut Queries) {
+    queries.particles.update_archetypes(world);
+    for island in &mut mirror.islands {
+        let first = mirror.entities[island.slots.start];
+        if let Ok((particle, _)) = queries.particles.get_manual(world, first) {
+            let origin = particle.position.as_dvec3().round();
+            if origin.is_finite() {
+                island.origin = origin;
+            }
+        }
+    }
+}
+
+/// Positions, velocities, masses; notices what someone else wrote.
+fn particles(world: &World, mirror: &mut Mirror, queries: &mut Queries) {
+    let fresh = mirror.fresh;
+    mirror.velocity_change.fill(Vec4::ZERO);
+    let query = queries.particles.query_manual(world);
+    let Ok(tables) = query.contiguous_iter() else { return };
+    for (particles, states) in tables {
+        for (particle, state) in particles.iter().zip(states) {
+            let Some(slot) = (state.slot_plus_one as usize).checked_sub(1) else { continue };
+            let Some(&island) = mirror.island_of.get(slot) else { continue };
+            let island = &mut mirror.islands[island as usize];
+            let exact = exact_position(particle.position, state.remainder);
+            let local = (exact - island.origin).as_vec3().extend(0.0);
+            let velocity = particle.velocity.extend(0.0);
+            if !(local.is_finite() && velocity.is_finite()) {
+                // Kept as they were; the body is frozen.
+                island.bad_input = true;
+                continue;
+            }
+            if fresh {
+                mirror.still[slot] = (state.still_position, state.still_ticks);
+                island.wake |= particle.velocity != Vec3::ZERO;
+            } else if island.activity == Activity::Asleep {
+                island.wake |=
+                    particle.velocity != Vec3::ZERO || particle.position != mirror.previous[slot];
+            }
+            if mirror.mass[slot] != particle.mass {
+                mirror.mass[slot] = particle.mass;
+                mirror.weights_changed = true;
+            }
+            mirror.position[slot] = local;
+            mirror.velocity[slot] = velocity;
+            mirror.previous[slot] = particle.position;
+        }
+    }
+}
+
+/// Inverse masses, and who is held by what.
+fn weights(world: &mut World, mirror: &mut Mirror, queries: &mut Queries) {
+    mirror.pins.clear();
+    for (entity, particle, pinned, pinned_to) in queries.pins.iter(world) {
+        let Some(slot) = mirror.slots.get(entity) else { continue };
+        let index = slot as usize;
+        let mut inverse_mass = particle.inverse_mass();
+        if inverse_mass == 0.0 {
+            warn_once!(
+                "{entity} has mass {}, not a positive number: it is held in place",
+                particle.mass
+            );
+        }
+        if pinned || pinned_to.is_some() {
+            inverse_mass = 0.0;
+        }
+        if inverse_mass == 0.0 {
+            let to = pinned_to.filter(|p| p.offset.is_finite()).map(|p| (p.anchor, p.offset));
+            mirror.pins.push(Pin { slot, to });
+        }
+        if mirror.inverse_mass[index] != inverse_mass {
+            mirror.inverse_mass[index] = inverse_mass;
+            if !mirror.fresh {
+                mirror.islands[mirror.island_of[index] as usize].wake = true;
+            }
+        }
+    }
+    mirror.pins.sort_unstable_by_key(|p| p.slot);
+    for island in &mut mirror.islands {
+        let weights = &mirror.inverse_mass[island.slots.clone()];
+        island.batches.iter_mut().flatten().for_each(|b| b.refresh_weights(weights));
+    }
+    mirror.weights_changed = false;
+}
+
+fn oriented(world: &World, mirror: &mut Mirror, queries: &mut Queries) {
+    queries.oriented.update_archetypes(world);
+    for oriented in &mut mirror.oriented {
+        let Ok((state, particle)) = queries.oriented.get_manual(world, oriented.entity) else {
+            continue;
+        };
+        let slot = oriented.slot as usize;
+        let island = &mut mirror.islands[mirror.island_of[slot] as usize];
+        let usable = state.rotation.is_finite()
+            && state.rotation.length_squared() > 1e-6
+            && state.angular_velocity.is_finite();
+        if !usable {
+            island.bad_input = true;
+            continue;
+        }
+        if state.angular_velocity != oriented.angular_velocity {
+            island.wake = true;
+        }
+        oriented.rotation = if state.rotation.is_normalized() {
+            state.rotation
+        } else {
+            state.rotation.normalize()
+        };
+        oriented.previous_rotation = oriented.rotation;
+        oriented.angular_velocity = state.angular_velocity;
+        oriented.held = mirror.inverse_mass[slot] == 0.0;
+        oriented.inertia = state.inertia(particle.mass);
+        if oriented.planar {
+            let j = ellipsoid::planar_inertia(particle.mass, state.radii);
+            oriented.inertia = Vec3::splat(j);
+        }
+    }
+}
+
+/// Gravity, damping, radius and friction of each body, spread over its particles.
+fn body_settings(world: &World, mirror: &mut Mirror, settings: &SolverSettings, time: &StepTime) {
+    let finite = |v: Vec3| if v.is_finite() { v } else { Vec3::ZERO };
+    let positive = |v: f32| if v.is_finite() { v.max(0.0) } else { 0.0 };
+    let Mirror { bodies, islands, island_of, acceleration, damping, mass, inverse_mass, .. } =
+        mirror;
+    for body in bodies.iter_mut() {
+        let chosen = body.entity.and_then(|e| world.get::<BodySettings>(e));
+        let force = body.entity.and_then(|e| world.get::<AppliedForce>(e));
+        body.radius = positive(chosen.and_then(|s| s.radius).unwrap_or(settings.particle_radius));
+        body.friction = chosen.map_or(default(), |s| s.friction);
+        let rate = positive(chosen.and_then(|s| s.damping).unwrap_or(settings.damping));
+        let factor = ops::exp(-rate * time.h);
+        let mut total = finite(chosen.and_then(|s| s.gravity).unwrap_or(settings.gravity));
+        if let Some(force) = force {
+            let free: f32 = body
+                .slots
+                .iter()
+                .filter(|s| inverse_mass[**s as usize] > 0.0)
+                .map(|s| mass[*s as usize])
+                .sum();
+            let shared = if free > 0.0 { finite(force.force) / free } else { Vec3::ZERO };
+            total += finite(force.acceleration) + finite(shared);
+        }
+        if body.planar {
+            total.z = 0.0;
+        }
+        let changed = total != body.acceleration;
+        body.acceleration = total;
+        for &slot in &body.slots {
+            let slot = slot as usize;
+            let free = inverse_mass[slot] > 0.0;
+            acceleration[slot] = if free { total.extend(0.0) } else { Vec4::ZERO };
+            damping[slot] = factor;
+            if changed && !mirror.fresh {
+                islands[island_of[slot] as usize].wake = true;
+            }
+        }
+    }
+    for oriented in &mirror.oriented {
+        mirror.damping[oriented.slot as usize] = 1.0;
+    }
+}
+
+/// Which islands are disabled, and which failed before and were not revived.
+fn states(world: &mut World, mirror: &mut Mirror, queries: &mut Queries) {
+    let disabled = |e: Entity| world.get::<Disabled>(e).is_some();
+    for island in &mut mirror.islands {
+        let entities = island.bodies.iter().filter_map(|b| mirror.bodies[*b as usize].entity);
+        island.disabled = entities.into_iter().any(disabled);
+        if island.activity == Activity::Faulty {
+            island.activity = Activity::Awake;
+        }
+        island.touched = false;
+    }
+    for entity in queries.faulty.iter(world) {
+        let body = mirror.bodies.iter().find(|b| b.entity == Some(entity));
+        let slot = mirror.slots.get(entity);
+        for slot in body.map_or(&[][..], |b| &b.slots).iter().copied().chain(slot) {
+            mirror.islands[mirror.island_of[slot as usize] as usize].activity = Activity::Faulty;
+        }
+    }
+}
+
+/// Forces on single particles.
+fn applied_forces(world: &mut World, mirror: &mut Mirror, queries: &mut Queries) {
+    let pushed: Vec<Entity> = queries.pushed_entities.iter(world).collect();
+    for entity in pushed {
+        let Some(slot) = mirror.slots.get(entity).map(|s| s as usize) else { continue };
+        let Ok((particle, force)) = queries.pushed.get(world, entity) else { continue };
+        let total = force.acceleration + force.force * particle.inverse_mass();
+        if total.is_finite() && mirror.inverse_mass[slot] > 0.0 {
+            mirror.acceleration[slot] += total.extend(0.0);
+            let island = &mut mirror.islands[mirror.island_of[slot] as usize];
+            island.touched = true;
+            island.wake |= total != Vec3::ZERO;
+        } else {
+            warn_once!("the force on {entity} is not finite: it is ignored");
+        }
+    }
+}
+
+/// How held particles move over this tick.
+fn kinematics(world: &World, mirror: &mut Mirror, held_before: &[(u32, DVec3)]) {
+    let targets = &world.resource::<Targets>().0;
+    mirror.kinematic.clear();
+    for pin in &mirror.pins {
+        let slot = pin.slot as usize;
+        let island = &mut mirror.islands[mirror.island_of[slot] as usize];
+        island.touched = true;
+        let here = mirror.position[slot].truncate();
+        let target = pin.to.and_then(|(anchor, offset)| Some((targets.get(anchor)?, offset)));
+        let path = if let Some((target, offset)) = target {
+            let motion = &mirror.targets[target as usize];
+            let end = (motion.end.transform_point(offset) - island.origin).as_vec3();
+            island.wake |= motion.start != motion.end || (end - here).abs().max_element() > 1e-3;
+            KinematicPath::Anchor { target, offset }
+        } else {
+            let before = held_before.binary_search_by_key(&pin.slot, |(slot, _)| *slot);
+            let start = before.map_or(here, |i| (held_before[i].1 - island.origin).as_vec3());
+            island.wake |= start != here;
+            KinematicPath::Line { start, end: here }
+        };
+        mirror.velocity[slot] = Vec4::ZERO;
+        mirror.kinematic.push(Kinematic { slot: pin.slot, path });
+    }
+}
+
+fn obstacles(world: &mut World, mirror: &mut Mirror, queries: &mut Queries) {
+    let targets = core::mem::take(&mut world.resource_mut::<Targets>().0);
+    let mut found: Vec<(Entity, MirrorObstacle)> = queries
+        .obstacles
+        .iter(world)
+        .filter_map(|(entity, obstacle)| {
+            let motion = mirror.targets[targets.get(entity)? as usize];
+            Some((entity, MirrorObstacle { obstacle: *obstacle, motion }))
+        })
+        .collect();
+    world.resource_mut::<Targets>().0 = targets;
+    found.sort_unstable_by_key(|(entity, _)| *entity);
+    let found: Vec<MirrorObstacle> = found.into_iter().map(|(_, o)| o).collect();
+    let moved = |o: &MirrorObstacle| o.motion.start != o.motion.end;
+    let same = found.len() == mirror.obstacles.len()
+        && found
+            .iter()
+            .zip(&mirror.obstacles)
+            .all(|(a, b)| a.obstacle == b.obstacle && a.motion.start == b.motion.end && !moved(a));
+    if !same && !mirror.fresh {
+        mirror.islands.iter_mut().for_each(|island| island.wake = true);
+    }
+    mirror.obstacles = found;
+}
+
+fn dynamics(world: &mut World, mirror: &mut Mirror, time: &StepTime) {
+    world.resource_scope(|world, mut types: Mut<ConstraintTypes>| {
+        let targets = core::mem::take(&mut world.resource_mut::<Targets>().0);
+        for (index, kind) in types.dynamic.iter_mut().enumerate() {
+            kind.gather(world, mirror, &targets, time, index);
+        }
+        world.resource_mut::<Targets>().0 = targets;
+    });
+    let Mirror { dynamics, islands, island_of, targets, .. } = mirror;
+    for (slots, target) in dynamics.iter().flat_map(|set| set.participants()) {
+        let moving = target.is_some_and(|t| targets[t as usize].start != targets[t as usize].end);
+        for slot in slots.iter().flatten() {
+            let island = &mut islands[island_of[*slot as usize] as usize];
+            island.touched = true;
+            island.wake |= moving;
+        }
+    }
+}

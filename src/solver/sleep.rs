@@ -1,0 +1,195 @@
+//! Wake groups: islands that dynamic constraints join sleep, wake and fail as one.
+//!
+//! A group sleeps when for half a second no particle has moved more than a fifth of its radius from
+//! where it was, and no particle that turns is above 0.05 m/s or 0.5 rad/s. Speeds alone would not do:
+//! a drape keeps a noise of centimetres a second for ever.
+
+use super::{
+    diagnostics::{SolverDiagnostics, Stage},
+    events::{BodyFault, Faulty},
+    mirror::{Activity, Mirror},
+    settings::{SolverSettings, StepTime},
+};
+use bevy::{math::Vec4, platform::collections::HashMap, prelude::*};
+
+const STILL_TIME: f32 = 0.5;
+const STILL_SPEED: f32 = 0.05;
+const STILL_SPIN: f32 = 0.5;
+
+/// When a group sleeps.
+pub(super) struct SleepRule {
+    enabled: bool,
+    ticks: u32,
+}
+
+impl SleepRule {
+    pub fn new(settings: &SolverSettings, tick: f32) -> Self {
+        let ticks = if tick > 0.0 { (STILL_TIME / tick).ceil().max(1.0) } else { 1.0 };
+        Self { enabled: settings.sleeping, ticks: ticks as u32 }
+    }
+}
+
+/// Joins islands into groups and decides which are simulated in this tick.
+pub(super) fn join_wake_groups(mirror: &mut Mirror, rule: &SleepRule) {
+    let Mirror { islands, dynamics, island_of, still, .. } = mirror;
+    for (number, island) in islands.iter_mut().enumerate() {
+        island.group = number as u32;
+    }
+    fn root(islands: &[super::mirror::Island], mut island: u32) -> u32 {
+        while islands[island as usize].group != island {
+            island = islands[island as usize].group;
+        }
+        island
+    }
+    for (slots, _) in dynamics.iter().flat_map(|set| set.participants()) {
+        let mut joined = slots.iter().flatten().map(|slot| island_of[*slot as usize]);
+        let Some(first) = joined.next() else { continue };
+        for other in joined {
+            let (a, b) = (root(islands, first), root(islands, other));
+            islands[a.max(b) as usize].group = a.min(b);
+        }
+    }
+    for island in 0..islands.len() {
+        islands[island].group = root(islands, island as u32);
+    }
+    // By group: whether anyone is awake, and whether anyone failed.
+    let (mut awake, mut failed) = (vec![false; islands.len()], vec![false; islands.len()]);
+    for island in islands.iter() {
+        let group = island.group as usize;
+        let restless = |slot: usize| still[slot].1 < rule.ticks;
+        awake[group] |= island.wake || !rule.enabled || island.particles().any(restless);
+        failed[group] |= island.activity == Activity::Faulty || island.bad_input;
+    }
+    for island in islands.iter_mut() {
+        let group = island.group as usize;
+        if island.wake || (island.activity == Activity::Asleep && awake[group]) {
+            island.particles().for_each(|slot| still[slot].1 = 0);
+        }
+        island.wake = false;
+        island.activity = if failed[group] {
+            Activity::Faulty
+        } else if island.disabled {
+            Activity::Disabled
+        } else if awake[group] {
+            Activity::Awake
+        } else {
+            Activity::Asleep
+        };
+    }
+}
+
+/// Freezes what stopped being finite, and counts how long each particle has been still.
+pub(super) fn sleep(
+    mut mirror: ResMut<Mirror>,
+    settings: Res<SolverSettings>,
+    time: Res<StepTime>,
+    mut commands: Commands,
+    mut diagnostics: ResMut<SolverDiagnostics>,
+) {
+    let started = SolverDiagnostics::start();
+    let mirror = &mut *mirror;
+    freeze_faults(mirror, &mut commands);
+    let rule = SleepRule::new(&settings, time.tick);
+    if rule.enabled {
+        count_still_ticks(mirror);
+        let mut restless = vec![false; mirror.islands.len()];
+        for island in &mirror.islands {
+            restless[island.group as usize] |= island.activity == Activity::Awake
+                && island.particles().any(|slot| mirror.still[slot].1 < rule.ticks);
+        }
+        for island in &mirror.islands {
+            if island.activity == Activity::Awake && !restless[island.group as usize] {
+                mirror.velocity[island.slots.clone()].fill(Vec4::ZERO);
+                mirror.velocity_change[island.slots.clone()].fill(Vec4::ZERO);
+                let turning =
+                    |o: &&mut super::mirror::Oriented| island.slots.contains(&(o.slot as usize));
+                for oriented in mirror.oriented.iter_mut().filter(turning) {
+                    oriented.angular_velocity = Vec3::ZERO;
+                }
+            }
+        }
+    }
+    diagnostics.stop(Stage::Sleep, started);
+}
+
+fn count_still_ticks(mirror: &mut Mirror) {
+    let Mirror {
+        islands, still, position, body, bodies, oriented, velocity, velocity_change, ..
+    } = mirror;
+    for island in islands.iter().filter(|i| i.activity == Activity::Awake) {
+        for slot in island.particles() {
+            let world = (position[slot].truncate().as_dvec3() + island.origin).as_vec3();
+            let near = bodies[body[slot] as usize].radius / 5.0;
+            let (place, ticks) = &mut still[slot];
+            if world.distance_squared(*place) > near * near {
+                *place = world;
+                *ticks = 0;
+            } else {
+                *ticks = ticks.saturating_add(1);
+            }
+        }
+    }
+    for oriented in oriented.iter() {
+        let slot = oriented.slot as usize;
+        let speed = (velocity[slot] + velocity_change[slot]).truncate().length();
+        if speed > STILL_SPEED || oriented.angular_velocity.length() > STILL_SPIN {
+            still[slot].1 = 0;
+        }
+    }
+}
+
+/// Marks groups with a state that is not finite, and tells of them. Their particles are not written
+/// back, so they keep their last finite pose.
+fn freeze_faults(mirror: &mut Mirror, commands: &mut Commands) {
+    let mut failed = vec![false; mirror.islands.len()];
+    for island in &mut mirror.islands {
+        let slots = island.slots.clone();
+        let finite = |array: &[Vec4]| array[slots.clone()].iter().all(|v| v.is_finite());
+        let bad = core::mem::take(&mut island.bad_input)
+            || (island.activity == Activity::Awake
+                && !(finite(&mirror.position)
+                    && finite(&mirror.velocity)
+                    && finite(&mirror.velocity_change)));
+        failed[island.group as usize] |= bad;
+    }
+    for oriented in &mirror.oriented {
+        if !(oriented.rotation.is_finite() && oriented.angular_velocity.is_finite()) {
+            failed[mirror.islands[mirror.island_of[oriented.slot as usize] as usize].group
+                as usize] = true;
+        }
+    }
+    let mut particles: HashMap<u32, Vec<Entity>> = HashMap::default();
+    for island in &mut mirror.islands {
+        let now = failed[island.group as usize];
+        if now {
+            island.activity = Activity::Faulty;
+        }
+        if now && !island.told_faulty {
+            for slot in island.particles() {
+                particles.entry(mirror.body[slot]).or_default().push(mirror.entities[slot]);
+            }
+        }
+        island.told_faulty = island.activity == Activity::Faulty;
+    }
+    let mut faults: Vec<(u32, Vec<Entity>)> = particles.into_iter().collect();
+    faults.sort_unstable_by_key(|(body, _)| *body);
+    for (body, particles) in faults {
+        warn!(
+            "the state of {} particles stopped being finite: they are frozen at their last finite \
+             pose; trigger `Rebuild` or `Teleport` on their body to revive it",
+            particles.len()
+        );
+        match mirror.bodies[body as usize].entity {
+            Some(entity) => {
+                commands.entity(entity).insert(Faulty);
+                commands.trigger(BodyFault { entity, particles });
+            }
+            None => {
+                for particle in particles {
+                    commands.entity(particle).insert(Faulty);
+                    commands.trigger(BodyFault { entity: particle, particles: vec![particle] });
+                }
+            }
+        }
+    }
+}
