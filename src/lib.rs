@@ -3,10 +3,14 @@
 extern crate alloc;
 
 pub mod constraint;
+#[cfg(any(feature = "picking", feature = "gizmos"))]
+pub mod interact;
 pub mod math;
 pub mod obstacle;
 pub mod particle;
 pub mod recipe;
+#[cfg(feature = "render")]
+pub mod skin;
 pub mod solver;
 
 use bevy::{
@@ -46,6 +50,9 @@ pub mod prelude {
 /// |---|---|---|
 /// | [`SolverPlugin`] | | moves particles |
 /// | [`RecipePlugin`](recipe::RecipePlugin) | | builds bodies |
+/// | `SkinPlugin` | `render` | draws bodies |
+/// | `GrabPlugin` | `picking` | lets pointers grab particles |
+/// | `GizmoPlugin` | `gizmos` | lines and dots |
 ///
 /// Outside Bevy's `DefaultPlugins`, the app needs `TimePlugin` and, for anchors with parents,
 /// `TransformPlugin` (both are in `MinimalPlugins` plus `TransformPlugin`).
@@ -76,6 +83,13 @@ impl PliantPlugins {
 
 impl PluginGroup for PliantPlugins {
     fn build(self) -> PluginGroupBuilder {
-        PluginGroupBuilder::start::<Self>().add(self.solver).add(recipe::RecipePlugin)
+        let group = PluginGroupBuilder::start::<Self>().add(self.solver).add(recipe::RecipePlugin);
+        #[cfg(feature = "render")]
+        let group = group.add(skin::SkinPlugin);
+        #[cfg(feature = "picking")]
+        let group = group.add(interact::GrabPlugin);
+        #[cfg(feature = "gizmos")]
+        let group = group.add(interact::GizmoPlugin);
+        group
     }
 }

@@ -74,16 +74,22 @@ pub(super) fn interpolate(
         if teleported {
             commands.entity(body).remove::<Teleported>();
         }
-        let DrawnPose { positions, particles: members, .. } = &mut *pose;
+        let mut moved = false;
+        let DrawnPose { positions, particles: members, .. } = pose.bypass_change_detection();
         for (drawn, member) in positions.iter_mut().zip(members) {
             let Some(member) = *member else { continue };
             let Ok(particle) = particles.get(member) else { continue };
-            *drawn = match mirror.slots.get(member) {
+            let now = match mirror.slots.get(member) {
                 Some(slot) if t < 1.0 && !mirror.fresh => {
                     mirror.previous[slot as usize].lerp(particle.position, t)
                 }
                 _ => particle.position,
             };
+            moved |= *drawn != now;
+            *drawn = now;
+        }
+        if moved {
+            pose.set_changed();
         }
     }
     for state in &mirror.oriented {
@@ -115,8 +121,10 @@ pub(super) fn place_pins(
         };
         last = Some((pin.anchor, anchor));
         let (Some(anchor), Ok(mut pose)) = (anchor, bodies.get_mut(body.0)) else { continue };
-        if let Some(drawn) = pose.positions.get_mut(index.0 as usize) {
-            *drawn = anchor.transform_point(pin.offset).as_vec3();
+        let place = anchor.transform_point(pin.offset).as_vec3();
+        let pose = pose.reborrow();
+        if pose.positions.get(index.0 as usize).is_some_and(|drawn| *drawn != place) {
+            pose.into_inner().positions[index.0 as usize] = place;
         }
     }
 }

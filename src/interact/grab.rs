@@ -1,0 +1,253 @@
+//! Grabbing: a pointer that is pressed near a particle holds it by a compliant [`Attachment`] until it
+//! is released.
+//!
+//! Pressing finds, in the topmost camera under the pointer, the particle drawn nearest to it on screen.
+//! While held, the particle is pulled towards the point under the pointer in the plane through it that
+//! faces the camera. It is the solver that moves it, so its velocity is real, and kept on release.
+
+use crate::{
+    constraint::Attachment,
+    particle::{Particle, ParticleIndex, ParticleOf},
+    solver::DrawnPose,
+};
+use bevy::{
+    camera::{NormalizedRenderTarget, RenderTarget},
+    picking::pointer::{Location, PointerAction, PointerButton, PointerId, PointerInput},
+    prelude::*,
+    window::PrimaryWindow,
+};
+
+/// Lets pointers grab particles. Its one system, `grab`, runs in `PreUpdate`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct GrabPlugin;
+
+impl Plugin for GrabPlugin {
+    fn build(&self, app: &mut App) {
+        app.init_resource::<GrabSettings>()
+            .register_type::<GrabSettings>()
+            .add_message::<PointerInput>()
+            .add_systems(PreUpdate, grab.after(bevy::picking::PickingSystems::Input));
+    }
+}
+
+/// How pointers grab.
+#[derive(Resource, Reflect, Clone, Copy, Debug, PartialEq)]
+#[reflect(Resource, Default, Debug, PartialEq, Clone)]
+pub struct GrabSettings {
+    /// Whether pointers grab at all. Default: true.
+    pub enabled: bool,
+    /// How near to a particle the pointer must be (logical pixels). Default: 10.
+    pub reach: f32,
+    /// Compliance of the hold (m/N). Default: 10⁻⁵.
+    pub compliance: f32,
+    /// Damping of the hold, as a part of what is critical for the particle alone. Default: 1.
+    pub damping_ratio: f32,
+    /// The hold pulls no harder than this (N). Default: infinite.
+    pub max_force: f32,
+}
+
+impl Default for GrabSettings {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            reach: 10.0,
+            compliance: 1e-5,
+            damping_ratio: 1.0,
+            max_force: f32::INFINITY,
+        }
+    }
+}
+
+/// The hold of a pointer on a particle: on the entity that the particle is attached to.
+#[derive(Component, Clone, Debug)]
+pub struct HeldBy {
+    /// The pointer.
+    pub pointer: PointerId,
+    /// The particle.
+    pub particle: Entity,
+    attachment: Entity,
+    camera: Entity,
+    /// From the point under the pointer to the particle (m), when it was grabbed.
+    offset: Vec3,
+}
+
+/// A pointer took hold of a particle.
+#[derive(EntityEvent, Clone, Debug)]
+pub struct Grabbed {
+    /// The particle.
+    #[event_target]
+    pub particle: Entity,
+    /// The pointer.
+    pub pointer: PointerId,
+}
+
+/// A pointer let go of a particle.
+#[derive(EntityEvent, Clone, Debug)]
+pub struct Released {
+    /// The particle.
+    #[event_target]
+    pub particle: Entity,
+    /// The pointer.
+    pub pointer: PointerId,
+}
+
+type Cameras<'w, 's> =
+    Query<'w, 's, (Entity, &'static Camera, &'static RenderTarget, &'static GlobalTransform)>;
+
+type Drawn<'w, 's> = Query<
+    'w,
+    's,
+    (Entity, &'static Particle, Option<&'static ParticleOf>, Option<&'static ParticleIndex>),
+>;
+
+/// Takes hold, drags and lets go.
+fn grab(
+    mut inputs: MessageReader<PointerInput>,
+    settings: Res<GrabSettings>,
+    cameras: Cameras,
+    window: Query<Entity, With<PrimaryWindow>>,
+    particles: Drawn,
+    bodies: Query<&DrawnPose>,
+    mut holds: Query<(Entity, &HeldBy, &mut Transform)>,
+    attachments: Query<(), With<Attachment>>,
+    mut commands: Commands,
+) {
+    for (hold, held, _) in &holds {
+        if !settings.enabled || !attachments.contains(held.attachment) {
+            let_go(&mut commands, hold, held, particles.contains(held.particle));
+        }
+    }
+    if !settings.enabled {
+        inputs.clear();
+        return;
+    }
+    let window = window.single().ok();
+    for input in inputs.read() {
+        let pointer = input.pointer_id;
+        match input.action {
+            PointerAction::Press(PointerButton::Primary) => {
+                if !holds.iter().any(|(_, held, _)| held.pointer == pointer) {
+                    let found = find(&input.location, &settings, &cameras, window, &particles, &bodies);
+                    if let Some(found) = found {
+                        take_hold(&mut commands, pointer, &found, &settings);
+                    }
+                }
+            }
+            PointerAction::Move { .. } => {
+                for (_, held, mut transform) in holds.iter_mut().filter(|(_, h, _)| h.pointer == pointer) {
+                    let Ok((_, camera, _, view)) = cameras.get(held.camera) else { continue };
+                    let through = transform.translation - held.offset;
+                    if let Some(point) = point_under(&input.location, camera, view, through) {
+                        transform.translation = point + held.offset;
+                    }
+                }
+            }
+            PointerAction::Release(PointerButton::Primary) | PointerAction::Cancel => {
+                for (hold, held, _) in holds.iter().filter(|(_, h, _)| h.pointer == pointer) {
+                    let_go(&mut commands, hold, held, particles.contains(held.particle));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn let_go(commands: &mut Commands, hold: Entity, held: &HeldBy, exists: bool) {
+    commands.entity(hold).try_despawn();
+    if let Ok(mut attachment) = commands.get_entity(held.attachment) {
+        attachment.try_despawn();
+    }
+    if exists {
+        commands.trigger(Released { particle: held.particle, pointer: held.pointer });
+    }
+}
+
+/// A particle under a pointer.
+struct Found {
+    particle: Entity,
+    mass: f32,
+    position: Vec3,
+    camera: Entity,
+    under: Vec3,
+}
+
+/// The particle that is drawn nearest to the pointer, and within reach of it.
+fn find(
+    location: &Location,
+    settings: &GrabSettings,
+    cameras: &Cameras,
+    window: Option<Entity>,
+    particles: &Drawn,
+    bodies: &Query<&DrawnPose>,
+) -> Option<Found> {
+    let (camera_entity, camera, _, view) = cameras
+        .iter()
+        .filter(|(_, camera, target, _)| camera.is_active && is_under(location, camera, target, window))
+        .max_by_key(|(entity, camera, ..)| (camera.order, *entity))?;
+    let cursor = in_viewport(location, camera)?;
+    let mut best: Option<(f32, f32, Found)> = None;
+    for (entity, particle, body, index) in particles {
+        let drawn = body
+            .zip(index)
+            .and_then(|(body, index)| bodies.get(body.0).ok()?.positions.get(index.0 as usize).copied());
+        let position = drawn.unwrap_or(particle.position);
+        let Ok(screen) = camera.world_to_viewport_with_depth(view, position) else { continue };
+        let distance = screen.truncate().distance(cursor);
+        let nearer = |(d, depth, _): &(f32, f32, Found)| {
+            // Among those that are as good as equally near, the one in front.
+            if (d - distance).abs() > 1.0 { distance < *d } else { screen.z < *depth }
+        };
+        if distance <= settings.reach && best.as_ref().is_none_or(nearer) {
+            let under = point_under(location, camera, view, position)?;
+            let found =
+                Found { particle: entity, mass: particle.mass, position, camera: camera_entity, under };
+            best = Some((distance, screen.z, found));
+        }
+    }
+    best.map(|(.., found)| found)
+}
+
+fn is_under(
+    location: &Location,
+    camera: &Camera,
+    target: &RenderTarget,
+    window: Option<Entity>,
+) -> bool {
+    let same: Option<NormalizedRenderTarget> = target.normalize(window);
+    same.as_ref() == Some(&location.target)
+        && camera.logical_viewport_rect().is_some_and(|rect| rect.contains(location.position))
+}
+
+fn in_viewport(location: &Location, camera: &Camera) -> Option<Vec2> {
+    Some(location.position - camera.logical_viewport_rect()?.min)
+}
+
+/// The point under the pointer in the plane through `through` that faces the camera.
+fn point_under(
+    location: &Location,
+    camera: &Camera,
+    view: &GlobalTransform,
+    through: Vec3,
+) -> Option<Vec3> {
+    let ray = camera.viewport_to_world(view, in_viewport(location, camera)?).ok()?;
+    let plane = InfinitePlane3d::new(view.back());
+    let distance = ray.intersect_plane(through, plane)?;
+    let point = ray.get_point(distance);
+    point.is_finite().then_some(point)
+}
+
+fn take_hold(commands: &mut Commands, pointer: PointerId, found: &Found, settings: &GrabSettings) {
+    let Found { particle, mass, position, camera, under } = *found;
+    let anchor = commands.spawn(Transform::from_translation(position)).id();
+    let compliance = if settings.compliance >= 0.0 { settings.compliance } else { 0.0 };
+    let critical = if compliance > 0.0 { 2.0 * (mass.max(0.0) / compliance).sqrt() } else { 0.0 };
+    let attachment = Attachment::new(particle, anchor)
+        .at(Vec3::ZERO)
+        .with_compliance(compliance)
+        .with_damping(settings.damping_ratio * critical)
+        .with_max_force(settings.max_force);
+    let attachment = commands.spawn(attachment).id();
+    let offset = position - under;
+    commands.entity(anchor).insert(HeldBy { pointer, particle, attachment, camera, offset });
+    commands.trigger(Grabbed { particle, pointer });
+}

@@ -1,0 +1,106 @@
+//! A triangle surface whose vertices are particles: normals and tangents.
+
+use bevy::{
+    camera::primitives::Aabb,
+    math::{Affine3A, Vec3A},
+    prelude::*,
+};
+
+/// Which vertices make triangles, and which lie next to each along the texture's u direction.
+#[derive(Clone, Debug, Default)]
+pub struct Surface {
+    /// Triangles by vertex, counter-clockwise from the front.
+    pub triangles: Vec<[u32; 3]>,
+    /// For each vertex, the vertices before and after it along u.
+    pub along_u: Vec<[u32; 2]>,
+}
+
+/// Where vertices are, and how they are turned.
+#[derive(Debug)]
+pub struct SurfaceBuffers<'a> {
+    /// Positions (m).
+    pub positions: &'a mut [[f32; 3]],
+    /// Unit normals, smooth across triangles.
+    pub normals: &'a mut [[f32; 3]],
+    /// Unit tangents along u, at right angles to the normals; the fourth component is −1, as V runs down.
+    pub tangents: &'a mut [[f32; 4]],
+}
+
+impl Surface {
+    /// Fills the buffers from vertices at `points` (m, world), each through `to_body`; the box that
+    /// encloses the vertices for which `present` is true. A vertex without area keeps normal +z.
+    pub fn fill(
+        &self,
+        points: &[Vec3],
+        present: &[bool],
+        to_body: &Affine3A,
+        buffers: SurfaceBuffers<'_>,
+    ) -> Option<Aabb> {
+        let SurfaceBuffers { positions, normals, tangents } = buffers;
+        let count = positions.len().min(points.len()).min(normals.len()).min(tangents.len());
+        let (mut low, mut high) = (Vec3A::INFINITY, Vec3A::NEG_INFINITY);
+        let mut local = Vec::with_capacity(count);
+        for (i, point) in points.iter().enumerate().take(count) {
+            let p = to_body.transform_point3a(Vec3A::from(*point));
+            if present.get(i).copied().unwrap_or(true) {
+                (low, high) = (low.min(p), high.max(p));
+            }
+            local.push(p);
+            positions[i] = p.to_array();
+        }
+        let mut sums = vec![Vec3A::ZERO; count];
+        for triangle in &self.triangles {
+            let [a, b, c] = triangle.map(|i| i as usize);
+            if a.max(b).max(c) >= count {
+                continue;
+            }
+            // Twice the area times the normal: large triangles count more.
+            let normal = (local[b] - local[a]).cross(local[c] - local[a]);
+            sums[a] += normal;
+            sums[b] += normal;
+            sums[c] += normal;
+        }
+        for (i, sum) in sums.iter().enumerate() {
+            let normal = sum.normalize_or(Vec3A::Z);
+            normals[i] = normal.to_array();
+            let [before, after] = self.along_u[i].map(|j| (j as usize).min(count - 1));
+            let along = local[after] - local[before];
+            let tangent = (along - normal * along.dot(normal))
+                .try_normalize()
+                .unwrap_or_else(|| normal.any_orthonormal_vector());
+            tangents[i] = tangent.extend(-1.0).to_array();
+        }
+        (low.is_finite() && high.is_finite()).then(|| Aabb::from_min_max(low.into(), high.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flat_sheet_faces_forward_with_its_tangent_along_u() {
+        let surface = Surface {
+            triangles: vec![[0, 2, 1], [1, 2, 3]],
+            along_u: vec![[0, 1], [0, 1], [2, 3], [2, 3]],
+        };
+        let points = [Vec3::ZERO, Vec3::X, Vec3::NEG_Y, Vec3::new(1.0, -1.0, 0.0)];
+        let (mut p, mut n, mut t) = ([[0.0; 3]; 4], [[0.0; 3]; 4], [[0.0; 4]; 4]);
+        let buffers =
+            SurfaceBuffers { positions: &mut p, normals: &mut n, tangents: &mut t };
+        let bounds = surface.fill(&points, &[true; 4], &Affine3A::IDENTITY, buffers).unwrap();
+        assert!(n.iter().all(|n| *n == [0.0, 0.0, 1.0]));
+        assert!(t.iter().all(|t| *t == [1.0, 0.0, 0.0, -1.0]));
+        assert_eq!(bounds.center, Vec3A::new(0.5, -0.5, 0.0));
+    }
+
+    #[test]
+    fn coincident_vertices_have_finite_normals() {
+        let surface = Surface { triangles: vec![[0, 1, 2]], along_u: vec![[0, 1]; 3] };
+        let (mut p, mut n, mut t) = ([[0.0; 3]; 3], [[0.0; 3]; 3], [[0.0; 4]; 3]);
+        let buffers =
+            SurfaceBuffers { positions: &mut p, normals: &mut n, tangents: &mut t };
+        surface.fill(&[Vec3::ONE; 3], &[true; 3], &Affine3A::IDENTITY, buffers);
+        assert!(n.iter().flatten().chain(t.iter().flatten()).all(|v| v.is_finite()));
+    }
+}
