@@ -40,6 +40,7 @@
     reason = "no example uses all of this module"
 )]
 
+pub mod bodies;
 pub mod camera;
 pub mod cli;
 pub mod frames;

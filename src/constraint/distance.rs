@@ -99,11 +99,15 @@ impl LaneConstraint<2> for DistanceConstraint {
         let d = [a[0] - b[0], a[1] - b[1], a[2] - b[2], a[3] - b[3]];
         let squares =
             Mat4::from_cols(d[0] * d[0], d[1] * d[1], d[2] * d[2], d[3] * d[3]).transpose();
-        let length = sqrt(squares.x_axis + squares.y_axis + squares.z_axis);
+        let squared = squares.x_axis + squares.y_axis + squares.z_axis;
+        let length = sqrt(squared);
         let (wa, wb) = (particles.weight(0), particles.weight(1));
-        // Δλ/length: what a difference is multiplied with, before the inverse mass.
+        // Δλ/length: what a difference is multiplied with, before the inverse mass. The division does
+        // not wait for the root: that is worth a tenth of the time.
         let scale = match soft {
-            None => divide_or_zero(*rest_length - length, (wa + wb) * length),
+            None => {
+                (*rest_length - length) * length * divide_or_zero(Vec4::ONE, (wa + wb) * squared)
+            }
             Some(soft) => {
                 let inverse = divide_or_zero(Vec4::ONE, length);
                 let drift = if soft.damping == Vec4::ZERO {

@@ -110,11 +110,12 @@ impl Soft {
     }
 }
 
-/// The particles of four constraints.
+/// The particles of four constraints. Indices are held by value: so the compiler sees that writing
+/// positions does not change them, and checks their bounds once.
 pub struct LaneParticles<'a, const N: usize> {
     pub(crate) position: &'a mut [Vec4],
     pub(crate) old: OldPositions<'a>,
-    pub(crate) indices: &'a [[u32; 4]; N],
+    pub(crate) indices: [[u32; 4]; N],
     pub(crate) weights: &'a [Vec4; N],
 }
 
@@ -254,7 +255,7 @@ pub(crate) mod testing {
                 velocity_change: &zeros,
                 h: 1.0,
             },
-            indices: &indices,
+            indices,
             weights: &lane_weights,
         };
         C::project(&lanes, soft, &mut particles);

@@ -16,7 +16,9 @@ use crate::{
     solver::{BodySettings, DrawnPose, Faulty, current_pose},
 };
 use bevy::{
-    ecs::{component::Mutable, system::SystemState},
+    ecs::{
+        component::Mutable, entity_disabling::Disabled, query::Allow, system::SystemState,
+    },
     prelude::*,
     transform::helper::TransformHelper,
 };
@@ -40,6 +42,11 @@ pub(crate) trait Recipe: Component<Mutability = Mutable> + Clone + PartialEq {
 #[derive(Component, Reflect, Clone, Debug, Default, PartialEq)]
 #[reflect(Component, Default)]
 pub struct BuiltFrom<R: Clone + PartialEq + Default + Reflect + TypePath>(pub R);
+
+/// The scale of the body's transform when it was built: baked into its lengths and masses.
+#[derive(Component, Reflect, Clone, Copy, Debug, PartialEq)]
+#[reflect(Component, Debug, PartialEq, Clone)]
+pub struct BuiltScale(pub Vec3);
 
 /// Marks a constraint that a recipe made, as opposed to a user.
 #[derive(Component, Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -75,6 +82,10 @@ pub struct Rebuild {
 #[derive(Component, Clone, Copy, Debug, Default)]
 pub(crate) struct MustRebuild;
 
+/// Marks a disabled body whose recipe changed: it is looked at again when enabled.
+#[derive(Component, Clone, Copy, Debug, Default)]
+pub(super) struct ChangedWhileDisabled;
+
 /// Carries out [`Rebuild`].
 pub(super) fn on_rebuild(rebuild: On<Rebuild>, mut commands: Commands) {
     if let Ok(mut body) = commands.get_entity(rebuild.entity) {
@@ -82,12 +93,15 @@ pub(super) fn on_rebuild(rebuild: On<Rebuild>, mut commands: Commands) {
     }
 }
 
+/// Bodies that `build` must look at.
+type Noticed<R> = Or<(Changed<R>, (With<R>, Or<(With<MustRebuild>, With<ChangedWhileDisabled>)>))>;
+
 /// Builds what was spawned, and follows what changed, of one type of recipe.
 pub(super) fn build<R: Recipe + Default + Reflect + TypePath>(
     world: &mut World,
     mut queries: Local<
         Option<(
-            QueryState<Entity, Or<(Changed<R>, (With<R>, With<MustRebuild>))>>,
+            QueryState<(Entity, Has<Disabled>), (Noticed<R>, Allow<Disabled>)>,
             SystemState<TransformHelper<'static, 'static>>,
         )>,
     >,
@@ -95,9 +109,13 @@ pub(super) fn build<R: Recipe + Default + Reflect + TypePath>(
     let started = crate::solver::SolverDiagnostics::start();
     let (query, helper) =
         queries.get_or_insert_with(|| (world.query_filtered(), SystemState::new(world)));
-    let mut bodies: Vec<Entity> = query.iter(world).collect();
+    let mut bodies: Vec<(Entity, bool)> = query.iter(world).collect();
     bodies.sort_unstable();
-    for body in bodies {
+    for (body, disabled) in bodies {
+        if disabled {
+            world.entity_mut(body).insert(ChangedWhileDisabled);
+            continue;
+        }
         let Some(recipe) = world.get::<R>(body).cloned() else { continue };
         let again = world.get::<MustRebuild>(body).is_some();
         let built = world.get::<BuiltFrom<R>>(body).map(|b| b.0.clone());
@@ -111,7 +129,7 @@ pub(super) fn build<R: Recipe + Default + Reflect + TypePath>(
             }
             _ => construct(world, body, &recipe, pose).map(|()| true),
         };
-        world.entity_mut(body).remove::<MustRebuild>();
+        world.entity_mut(body).remove::<(MustRebuild, ChangedWhileDisabled)>();
         match done {
             Ok(anew) => {
                 world.entity_mut(body).insert(BuiltFrom(recipe));
@@ -137,8 +155,15 @@ fn construct<R: Recipe>(
     recipe: &R,
     pose: Option<Pose>,
 ) -> Result<(), BuildError> {
-    let pose = pose.ok_or(BuildError::BadTransform)?;
-    if pose.scale.abs().min_element() < 1e-12 {
+    let flat = |scale: Vec3| scale.abs().min_element() < 1e-12;
+    let Some(pose) = pose else {
+        // A flat scale leaves no rotation in a global transform.
+        return Err(match world.get::<Transform>(body) {
+            Some(t) if t.is_finite() && flat(t.scale) => BuildError::FlatScale(t.scale),
+            _ => BuildError::BadTransform,
+        });
+    };
+    if flat(pose.scale) {
         return Err(BuildError::FlatScale(pose.scale));
     }
     let plan = recipe.plan(pose.scale)?;
@@ -153,7 +178,7 @@ fn construct<R: Recipe>(
     apply_settings(world, body, &material, None);
     let mut body = world.entity_mut(body);
     body.remove::<Faulty>();
-    body.insert(crate::solver::Teleported);
+    body.insert((crate::solver::Teleported, BuiltScale(pose.scale)));
     if let Some(mut drawn) = body.get_mut::<DrawnPose>() {
         *drawn = DrawnPose::default();
     }
@@ -310,8 +335,8 @@ fn change_masses<R: Recipe>(
     recipe: &R,
     built: &R,
 ) -> Result<(), BuildError> {
-    // The scale of now: the ratio of the masses is what counts, and it does not depend on it.
-    let (new, old) = (recipe.plan(Vec3::ONE)?, built.plan(Vec3::ONE)?);
+    let scale = world.get::<BuiltScale>(body).map_or(Vec3::ONE, |scale| scale.0);
+    let (new, old) = (recipe.plan(scale)?, built.plan(scale)?);
     let members: Vec<Entity> =
         world.get::<Particles>(body).map_or_else(Vec::new, |p| p.iter().collect());
     for member in members {

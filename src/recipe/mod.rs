@@ -13,7 +13,7 @@ mod geodesic;
 mod plan;
 mod rope;
 
-pub use build::{BodyBuilt, BodyFailed, BuiltFrom, Rebuild, RecipeMade};
+pub use build::{BodyBuilt, BodyFailed, BuiltFrom, BuiltScale, Rebuild, RecipeMade};
 pub use cloth::{Cloth, ClothMass, ClothPins, ClothTopology, grid_triangles};
 pub use error::BuildError;
 pub use rope::{Rope, RopePins};
@@ -31,6 +31,7 @@ impl Plugin for RecipePlugin {
             .register_type::<BuiltFrom<Cloth>>()
             .register_type::<Rope>()
             .register_type::<BuiltFrom<Rope>>()
+            .register_type::<BuiltScale>()
             .register_type::<RecipeMade>()
             .add_observer(build::on_rebuild)
             .add_systems(

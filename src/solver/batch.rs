@@ -225,7 +225,7 @@ impl<C: LaneConstraint<N>, const N: usize> Batch for LaneBatch<C, N> {
                 let mut particles = LaneParticles {
                     position,
                     old,
-                    indices: &lanes.indices,
+                    indices: lanes.indices,
                     weights: &lanes.weights,
                 };
                 C::project(&lanes.parameters, Some(soft), &mut particles);
@@ -235,7 +235,7 @@ impl<C: LaneConstraint<N>, const N: usize> Batch for LaneBatch<C, N> {
                 let mut particles = LaneParticles {
                     position,
                     old,
-                    indices: &lanes.indices,
+                    indices: lanes.indices,
                     weights: &lanes.weights,
                 };
                 C::project(&lanes.parameters, None, &mut particles);

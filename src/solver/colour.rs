@@ -1,9 +1,10 @@
 //! Colours: which constraints may be projected at once.
 //!
-//! Constraints that share a particle which one of them moves conflict. *Coloured*: each constraint
-//! takes the first colour that none of its particles has yet (first fit), and each colour is cut
-//! into packs of four. *Sequential*: constraints are packed in order of creation, and a pack is closed
-//! as soon as the next constraint conflicts with it, so that the packs replay a Gauss–Seidel sweep.
+//! Constraints that share a particle which one of them moves conflict. *Coloured*: block by block of
+//! neighbouring particles, which stay in cache meanwhile, each constraint takes the first colour that
+//! none of its particles has yet (first fit), and each colour is cut into packs of four. *Sequential*:
+//! constraints are packed in order of creation, and a pack is closed as soon as the next constraint
+//! conflicts with it, so that the packs replay a Gauss–Seidel sweep.
 
 use super::settings::ProjectionOrder;
 
@@ -12,6 +13,9 @@ pub(crate) type Pack = [Option<u32>; 4];
 
 /// More colours than any sensible mesh needs; what finds none is packed in sequence after them.
 const MAX_COLOURS: usize = 128;
+
+/// Particles of a block: as many positions as stay in half of a small first-level cache.
+const BLOCK: u32 = 1024;
 
 /// Packs constraints between `particles` particles; each moves the first `moved` of its particles.
 pub(crate) fn pack_constraints<const N: usize>(
@@ -34,29 +38,39 @@ fn pack_colours<const N: usize>(
     moved: usize,
     particles: usize,
 ) -> Vec<Pack> {
+    let block = |number: u32| {
+        let least = constraints[number as usize][..moved].iter().min();
+        least.map_or(0, |particle| particle / BLOCK)
+    };
+    let mut order: Vec<u32> = (0..constraints.len() as u32).collect();
+    order.sort_by_key(|number| block(*number));
     let mut used = vec![0u128; particles];
     let mut colours: Vec<Vec<u32>> = Vec::new();
     let mut rest = Vec::new();
-    for (number, constraint) in constraints.iter().enumerate() {
-        let taken = constraint[..moved].iter().fold(0, |mask, &p| mask | used[p as usize]);
-        let colour = taken.trailing_ones() as usize;
-        if colour >= MAX_COLOURS {
-            rest.push(number as u32);
-            continue;
+    let mut packs = Vec::with_capacity(constraints.len() / 4 + constraints.len() / 64);
+    for block in order.chunk_by(|a, b| block(*a) == block(*b)) {
+        for &number in block {
+            let moves = &constraints[number as usize][..moved];
+            let taken = moves.iter().fold(0, |mask, &p| mask | used[p as usize]);
+            let colour = taken.trailing_ones() as usize;
+            if colour >= MAX_COLOURS {
+                rest.push(number);
+                continue;
+            }
+            moves.iter().for_each(|&p| used[p as usize] |= 1 << colour);
+            if colour == colours.len() {
+                colours.push(Vec::new());
+            }
+            colours[colour].push(number);
         }
-        for &particle in &constraint[..moved] {
-            used[particle as usize] |= 1 << colour;
+        for colour in &mut colours {
+            let packed = colour.chunks(4);
+            packs.extend(packed.map(|four| core::array::from_fn(|lane| four.get(lane).copied())));
+            colour.clear();
         }
-        if colour == colours.len() {
-            colours.push(Vec::new());
+        for &number in block {
+            constraints[number as usize][..moved].iter().for_each(|&p| used[p as usize] = 0);
         }
-        colours[colour].push(number as u32);
-    }
-    let mut packs = Vec::with_capacity(constraints.len() / 4 + colours.len());
-    for colour in colours {
-        packs.extend(
-            colour.chunks(4).map(|four| core::array::from_fn(|lane| four.get(lane).copied())),
-        );
     }
     packs.extend(pack_sequence(constraints, &rest, moved, particles));
     packs

@@ -14,7 +14,8 @@ pub(super) fn for_each_island(
 ) {
     let total: usize = views.iter().map(IslandView::len).sum();
     let pool = ComputeTaskPool::try_get();
-    let threads = pool.map_or(1, |pool| pool.thread_num().max(1));
+    // The thread that asks works too: on two cores Bevy's pool has one thread of its own.
+    let threads = pool.map_or(1, |pool| pool.thread_num() + 1);
     let tasks = threads.min(max_tasks).min(views.len()).min(total / WORTH_A_TASK).max(1);
     let (Some(pool), true) = (pool, tasks > 1) else {
         views.iter_mut().for_each(work);

@@ -1,1 +1,1 @@
-
+//! Nothing: this crate is here for its benchmarks.

@@ -1,0 +1,151 @@
+//! What the examples of this crate share about bodies: readiness, measures, keys, the text on screen.
+
+use bevy::{prelude::*, ui::IsDefaultUiCamera};
+use bevy_pliant::{
+    interact::{ConstraintGizmos, HeldBy, ParticleGizmos},
+    prelude::*,
+    solver::{PliantSchedule, state_hash},
+};
+
+use super::{CameraRest, Held, Measures, Ready};
+
+/// Builds bodies while the clock is held; keys, text on screen, and rest for the camera while a
+/// particle is held.
+///
+/// | key | does |
+/// |---|---|
+/// | `R` | restarts every body |
+/// | space | pauses, and goes on |
+/// | `.` | runs one tick |
+/// | `L` | shows or hides lines and dots |
+pub struct BodiesPlugin {
+    /// How many bodies must be built before the run begins.
+    pub bodies: usize,
+    /// Colour of the text.
+    pub text_color: Color,
+}
+
+impl Plugin for BodiesPlugin {
+    fn build(&self, app: &mut App) {
+        let (wanted, color) = (self.bodies, self.text_color);
+        app.init_resource::<BuiltBodies>()
+            .add_observer(|_: On<BodyBuilt>, mut built: ResMut<BuiltBodies>| built.0 += 1)
+            .add_observer(|failed: On<BodyFailed>, mut exit: MessageWriter<AppExit>| {
+                super::say(&format!("{} cannot be built: {}", failed.entity, failed.error));
+                exit.write(AppExit::from_code(1));
+            })
+            // The clock stands, so that this builds and compiles without a tick.
+            .add_systems(Held, |world: &mut World| world.run_schedule(PliantSchedule))
+            .add_systems(Startup, move |mut commands: Commands| spawn_text(&mut commands, color))
+            .add_systems(
+                Update,
+                (
+                    move |built: Res<BuiltBodies>, mut ready: ResMut<Ready>| {
+                        ready.0 = built.0 >= wanted;
+                    },
+                    choose_ui_camera,
+                    keys,
+                    write_text,
+                    |held: Query<(), With<HeldBy>>, mut rest: ResMut<CameraRest>| {
+                        rest.0 = !held.is_empty();
+                    },
+                ),
+            );
+    }
+}
+
+#[derive(Resource, Default)]
+struct BuiltBodies(usize);
+
+#[derive(Component)]
+struct Readout;
+
+fn spawn_text(commands: &mut Commands, color: Color) {
+    commands.spawn((
+        Readout,
+        Text::default(),
+        TextColor(color),
+        TextFont { font_size: FontSize::Px(16.0), ..default() },
+        Node {
+            position_type: PositionType::Absolute,
+            left: Val::Px(18.0),
+            top: Val::Px(14.0),
+            ..default()
+        },
+    ));
+}
+
+fn choose_ui_camera(cameras: Query<Entity, Added<Camera>>, mut commands: Commands) {
+    for camera in cameras.iter().take(1) {
+        commands.entity(camera).insert(IsDefaultUiCamera);
+    }
+}
+
+fn write_text(
+    clock: Res<SolverClock>,
+    diagnostics: Res<SolverDiagnostics>,
+    control: Res<SolverControl>,
+    mut texts: Query<&mut Text, With<Readout>>,
+) {
+    for mut text in &mut texts {
+        let state = if control.paused { "paused" } else { "" };
+        text.0 = format!(
+            "time         {:.2} s  {state}\ntick         {:.2} ms\nparticles    {}\nconstraints  {}",
+            clock.elapsed,
+            diagnostics.smooth_tick_ms,
+            diagnostics.particles,
+            diagnostics.constraints,
+        );
+    }
+}
+
+fn keys(
+    keys: Res<ButtonInput<KeyCode>>,
+    mut control: ResMut<SolverControl>,
+    mut store: ResMut<GizmoConfigStore>,
+    bodies: Query<Entity, With<Particles>>,
+    mut commands: Commands,
+) {
+    if keys.just_pressed(KeyCode::Space) {
+        control.paused = !control.paused;
+    }
+    if keys.just_pressed(KeyCode::Period) {
+        control.step();
+    }
+    if keys.just_pressed(KeyCode::KeyR) {
+        bodies.iter().for_each(|entity| commands.trigger(Rebuild { entity }));
+    }
+    if keys.just_pressed(KeyCode::KeyL) {
+        let shown = store.config::<ConstraintGizmos>().0.enabled;
+        store.config_mut::<ConstraintGizmos>().0.enabled = !shown;
+        store.config_mut::<ParticleGizmos>().0.enabled = !shown;
+    }
+}
+
+/// Reads the report's numbers off the solver.
+pub fn measure(world: &mut World) -> Measures {
+    let hash = state_hash(world);
+    let mut particles = world.query::<&Particle>();
+    let energy = |p: &Particle| 0.5 * f64::from(p.mass) * f64::from(p.velocity.length_squared());
+    let kinetic_energy_j = particles.iter(world).map(energy).sum();
+    let finite =
+        particles.iter(world).all(|p| p.position.is_finite() && p.velocity.is_finite());
+    let mut constraints = world.query::<&DistanceConstraint>();
+    let stretch = |c: &DistanceConstraint| {
+        let [a, b] = c.particles.map(|p| particles.get(world, p).map(|p| p.position));
+        Some(f64::from(a.ok()?.distance(b.ok()?) / c.rest_length))
+    };
+    let max_stretch = constraints.iter(world).filter_map(stretch).fold(0.0, f64::max);
+    let diagnostics = world.resource::<SolverDiagnostics>();
+    Measures {
+        ticks: world.resource::<SolverClock>().ticks,
+        particles: diagnostics.particles,
+        constraints: diagnostics.constraints,
+        islands: diagnostics.islands,
+        ms_per_tick: f64::from(diagnostics.smooth_tick_ms),
+        max_stretch,
+        kinetic_energy_j,
+        hash,
+        finite,
+    }
+}
