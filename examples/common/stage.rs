@@ -9,7 +9,10 @@ use bevy::{
     prelude::*,
 };
 
-use super::OrbitCamera;
+use super::{
+    OrbitCamera,
+    texture::{PendingMipmaps, Texels, load_tiled},
+};
 
 /// Half the width of the backdrop (m).
 const HALF_WIDTH: f32 = 45.0;
@@ -173,4 +176,21 @@ fn profile() -> Vec<(Vec2, Vec2)> {
     let wall_z = TURN_Z - TURN_RADIUS;
     let wall = line(Vec2::new(wall_z, TURN_RADIUS), Vec2::new(wall_z, TOP_Y), 24, Vec2::X);
     floor.chain(turn).chain(wall).collect()
+}
+
+/// A linen check, woven like `assets/textures/weave.py` says, that lets a little light through.
+///
+/// It is 32 threads a tile; one tile for each 0.4 m of cloth looks right.
+pub fn linen(server: &AssetServer, pending: &mut PendingMipmaps) -> StandardMaterial {
+    let mut load = |path, texels| Some(load_tiled(server, pending, path, texels));
+    StandardMaterial {
+        base_color_texture: load("textures/weave_color.png", Texels::Color),
+        normal_map_texture: load("textures/weave_normal.png", Texels::Linear),
+        perceptual_roughness: 0.9,
+        reflectance: 0.25,
+        diffuse_transmission: 0.12,
+        double_sided: true,
+        cull_mode: None,
+        ..default()
+    }
 }
