@@ -23,6 +23,9 @@ struct Told {
     released: Vec<Entity>,
 }
 
+#[derive(Resource)]
+struct TheRope(Entity);
+
 /// An app with a window that nothing draws to, a camera, and a cloth on two pins.
 fn scene(solid: bool) -> (App, Entity) {
     let mut app = app_with(undamped());
@@ -49,17 +52,24 @@ fn scene(solid: bool) -> (App, Entity) {
         RenderTarget::Window(WindowRef::Primary),
         Transform::from_xyz(0.3, -0.5, if solid { 6.0 } else { 500.0 }),
     ));
+    // A rope hangs beside it, for what must move freely.
     let cloth = Cloth::grid(UVec2::new(9, 7), 0.25).pinned(ClothPins::TopCorners);
-    let body = if solid {
-        app.world_mut().spawn(cloth).id()
-    } else {
-        app.world_mut().spawn((cloth, Planar)).id()
-    };
+    let rope = Rope::new(1.5, 16).pinned(RopePins::Start);
+    let beside = Transform::from_xyz(-1.6, 0.3, 0.0);
+    let body = app.world_mut().spawn(cloth).id();
+    let rope = app.world_mut().spawn((rope, beside)).id();
+    if !solid {
+        app.world_mut().entity_mut(body).insert(Planar);
+        app.world_mut().entity_mut(rope).insert(Planar);
+    }
+    app.insert_resource(TheRope(rope));
     tick(&mut app, 30);
     (app, body)
 }
 
-fn on_screen(app: &mut App, point: Vec3) -> Vec2 {
+/// Where a particle is on screen (px).
+fn on_screen(app: &mut App, entity: Entity) -> Vec2 {
+    let point = particle(app, entity).position;
     let mut cameras = app.world_mut().query::<(&Camera, &GlobalTransform)>();
     let (camera, view) = cameras.single(app.world()).expect("one camera");
     camera.world_to_viewport(view, point).expect("in view")
@@ -93,26 +103,28 @@ fn holds(app: &mut App) -> usize {
 #[test]
 fn a_dragged_particle_stays_under_the_pointer_and_keeps_its_speed_on_release() {
     for solid in [false, true] {
-        let (mut app, body) = scene(solid);
-        let middle = particles(&app, body)[9 * 4 + 4];
-        let start = on_screen(&mut app, particle(&app, middle).position);
-        press(&mut app, start + Vec2::new(4.0, -3.0));
-        assert_eq!(app.world().resource::<Told>().grabbed, [middle], "solid: {solid}");
-        // Upwards and to the right, 3 px a tick.
+        let (mut app, _) = scene(solid);
+        let rope = app.world().resource::<TheRope>().0;
+        let end = particles(&app, rope)[15];
+        let start = on_screen(&mut app, end);
+        let offset = Vec2::new(4.0, -3.0);
+        press(&mut app, start + offset);
+        assert_eq!(app.world().resource::<Told>().grabbed, [end], "solid: {solid}");
+        // Upwards and to the right, where the rope stays slack.
         let mut cursor = start;
         for _ in 0..40 {
-            cursor += Vec2::new(2.0, -2.0);
-            drag(&mut app, cursor + Vec2::new(4.0, -3.0));
+            cursor += Vec2::new(1.5, -2.5);
+            drag(&mut app, cursor + offset);
         }
-        let held = particle(&app, middle);
-        let apart = on_screen(&mut app, held.position).distance(cursor);
-        assert!(apart < 12.0, "solid: {solid}: {apart} px from the pointer while moving");
-        assert!(held.velocity.y > 0.3 && held.velocity.x > 0.3, "{:?}", held.velocity);
-        let before = held.velocity;
-        release(&mut app, cursor);
-        let after = particle(&app, middle).velocity;
-        assert!(after.distance(before) < 0.6 * before.length(), "{before} {after}");
-        assert_eq!(app.world().resource::<Told>().released, [middle]);
+        let apart = on_screen(&mut app, end).distance(cursor);
+        assert!(apart < 6.0, "solid: {solid}: {apart} px from the pointer while moving");
+        let before = particle(&app, end).velocity;
+        assert!(before.y > 0.7 && before.x > 0.4, "{before}");
+        release(&mut app, cursor + offset);
+        // One tick of gravity and of a slack rope's weight.
+        let after = particle(&app, end).velocity;
+        assert!(after.distance(before) < 0.35 * before.length(), "{before} {after}");
+        assert_eq!(app.world().resource::<Told>().released, [end]);
         assert_eq!(holds(&mut app), 0);
     }
 }
@@ -121,13 +133,12 @@ fn a_dragged_particle_stays_under_the_pointer_and_keeps_its_speed_on_release() {
 fn a_held_particle_comes_to_rest_under_a_still_pointer() {
     let (mut app, body) = scene(true);
     let corner = particles(&app, body)[9 * 6];
-    let start = on_screen(&mut app, particle(&app, corner).position);
+    let start = on_screen(&mut app, corner);
     press(&mut app, start);
     let to = start + Vec2::new(60.0, -80.0);
     drag(&mut app, to);
     tick(&mut app, 120);
-    let position = particle(&app, corner).position;
-    let apart = on_screen(&mut app, position).distance(to);
+    let apart = on_screen(&mut app, corner).distance(to);
     assert!(apart < 2.0, "{apart} px");
     assert!(particle(&app, corner).velocity.length() < 0.2);
 }
@@ -136,7 +147,7 @@ fn a_held_particle_comes_to_rest_under_a_still_pointer() {
 fn beyond_ten_pixels_nothing_is_grabbed_nor_when_it_is_switched_off() {
     let (mut app, body) = scene(true);
     let corner = particles(&app, body)[9 * 6];
-    let start = on_screen(&mut app, particle(&app, corner).position);
+    let start = on_screen(&mut app, corner);
     press(&mut app, start + Vec2::new(-11.0, 0.0));
     assert_eq!(holds(&mut app), 0);
     release(&mut app, start);
@@ -144,7 +155,7 @@ fn beyond_ten_pixels_nothing_is_grabbed_nor_when_it_is_switched_off() {
     press(&mut app, start);
     assert_eq!(holds(&mut app), 0);
     app.world_mut().resource_mut::<GrabSettings>().enabled = true;
-    let start = on_screen(&mut app, particle(&app, corner).position);
+    let start = on_screen(&mut app, corner);
     press(&mut app, start);
     assert_eq!(holds(&mut app), 1);
     app.world_mut().resource_mut::<GrabSettings>().enabled = false;
@@ -158,7 +169,7 @@ fn two_fingers_hold_two_particles() {
     let (mut app, body) = scene(true);
     let all = particles(&app, body);
     for (id, index) in [(1, 9 * 6), (2, 9 * 6 + 8)] {
-        let at = on_screen(&mut app, particle(&app, all[index]).position);
+        let at = on_screen(&mut app, all[index]);
         send(&mut app, PointerId::Touch(id), at, PointerAction::Press(PointerButton::Primary));
     }
     assert_eq!(holds(&mut app), 2);
@@ -170,7 +181,7 @@ fn two_fingers_hold_two_particles() {
 fn despawning_what_is_held_lets_go_of_it() {
     let (mut app, body) = scene(true);
     let corner = particles(&app, body)[9 * 6];
-    let start = on_screen(&mut app, particle(&app, corner).position);
+    let start = on_screen(&mut app, corner);
     press(&mut app, start);
     app.world_mut().despawn(body);
     for _ in 0..3 {
@@ -184,7 +195,7 @@ fn despawning_what_is_held_lets_go_of_it() {
 fn nonsense_from_a_pointer_is_harmless() {
     let (mut app, body) = scene(true);
     let corner = particles(&app, body)[9 * 6];
-    let start = on_screen(&mut app, particle(&app, corner).position);
+    let start = on_screen(&mut app, corner);
     *app.world_mut().resource_mut::<GrabSettings>() = GrabSettings {
         compliance: f32::NAN,
         damping_ratio: f32::INFINITY,

@@ -85,7 +85,8 @@ fn spawn_lights(mut commands: Commands) {
             color: Color::srgb(1.0, 0.91, 0.78),
             illuminance: 5000.0,
             shadow_maps_enabled: true,
-            shadow_normal_bias: 2.0,
+            shadow_depth_bias: 0.06,
+            shadow_normal_bias: 3.5,
             ..default()
         },
         CascadeShadowConfigBuilder {
