@@ -285,12 +285,17 @@ fn perform(app: &mut App, act: Act, things: &mut Vec<Entity>) {
         }
         Act::Bending(e, [angle, compliance, damping]) => {
             let particles = e.map(|e| at(e, things));
-            let constraint = BendingConstraint { damping, ..BendingConstraint::new(particles, angle) };
+            let constraint =
+                BendingConstraint { damping, ..BendingConstraint::new(particles, angle) };
             Some(world.spawn(constraint.with_compliance(compliance)).id())
         }
         Act::Tether(e, [length, compliance]) => {
             let [x, a] = e.map(|e| at(e, things));
-            Some(world.spawn(TetherConstraint { compliance, ..TetherConstraint::new(x, a, length) }).id())
+            Some(
+                world
+                    .spawn(TetherConstraint { compliance, ..TetherConstraint::new(x, a, length) })
+                    .id(),
+            )
         }
         Act::Attach(e, offset, [compliance, damping, most, breaks]) => {
             let [x, a] = e.map(|e| at(e, things));
@@ -343,60 +348,126 @@ fn perform(app: &mut App, act: Act, things: &mut Vec<Entity>) {
 fn change(world: &mut World, act: Act, things: &[Entity]) {
     let at = |index: usize| things[index % things.len()];
     let (target, insert): (Entity, Box<dyn FnOnce(&mut EntityWorldMut)>) = match act {
-        Act::ChangeCloth(e, cloth) => (at(e), Box::new(move |t| {
-            if let Some(mut old) = t.get_mut::<Cloth>() {
-                *old = cloth;
-            }
-        })),
-        Act::ChangeRope(e, rope) => (at(e), Box::new(move |t| {
-            if let Some(mut old) = t.get_mut::<Rope>() {
-                *old = rope;
-            }
-        })),
-        Act::WriteParticle(e, particle) => (at(e), Box::new(move |t| {
-            if let Some(mut old) = t.get_mut::<Particle>() {
-                *old = particle;
-            }
-        })),
-        Act::WriteOriented(e, oriented) => (at(e), Box::new(move |t| {
-            if let Some(mut old) = t.get_mut::<OrientedParticle>() {
-                *old = oriented;
-            }
-        })),
+        Act::ChangeCloth(e, cloth) => (
+            at(e),
+            Box::new(move |t| {
+                if let Some(mut old) = t.get_mut::<Cloth>() {
+                    *old = cloth;
+                }
+            }),
+        ),
+        Act::ChangeRope(e, rope) => (
+            at(e),
+            Box::new(move |t| {
+                if let Some(mut old) = t.get_mut::<Rope>() {
+                    *old = rope;
+                }
+            }),
+        ),
+        Act::WriteParticle(e, particle) => (
+            at(e),
+            Box::new(move |t| {
+                if let Some(mut old) = t.get_mut::<Particle>() {
+                    *old = particle;
+                }
+            }),
+        ),
+        Act::WriteOriented(e, oriented) => (
+            at(e),
+            Box::new(move |t| {
+                if let Some(mut old) = t.get_mut::<OrientedParticle>() {
+                    *old = oriented;
+                }
+            }),
+        ),
         Act::Adopt(e, body, index) => {
             let body = at(body);
-            (at(e), Box::new(move |t| {
-                if t.id() != body {
-                    t.insert((ParticleOf(body), ParticleIndex(index)));
-                }
-            }))
+            (
+                at(e),
+                Box::new(move |t| {
+                    if t.id() != body {
+                        t.insert((ParticleOf(body), ParticleIndex(index)));
+                    }
+                }),
+            )
         }
-        Act::Place(e, to) => (at(e), Box::new(move |t| { t.insert(to); })),
-        Act::Pin(e, None) => (at(e), Box::new(|t| { t.insert(Pinned); })),
+        Act::Place(e, to) => (
+            at(e),
+            Box::new(move |t| {
+                t.insert(to);
+            }),
+        ),
+        Act::Pin(e, None) => (
+            at(e),
+            Box::new(|t| {
+                t.insert(Pinned);
+            }),
+        ),
         Act::Pin(e, Some((a, offset))) => {
             let anchor = at(a);
-            (at(e), Box::new(move |t| { t.insert(PinnedTo { anchor, offset }); }))
+            (
+                at(e),
+                Box::new(move |t| {
+                    t.insert(PinnedTo { anchor, offset });
+                }),
+            )
         }
-        Act::Unpin(e) => (at(e), Box::new(|t| { t.remove::<(Pinned, PinnedTo)>(); })),
-        Act::Planar(e) => (at(e), Box::new(|t| { t.insert(Planar); })),
-        Act::Settle(e) => (at(e), Box::new(|t| { t.insert(Settle(20)); })),
-        Act::Revive(e) => (at(e), Box::new(|t| { t.remove::<Faulty>(); })),
-        Act::Force(e, force, acceleration) => {
-            (at(e), Box::new(move |t| { t.insert(AppliedForce { force, acceleration }); }))
-        }
+        Act::Unpin(e) => (
+            at(e),
+            Box::new(|t| {
+                t.remove::<(Pinned, PinnedTo)>();
+            }),
+        ),
+        Act::Planar(e) => (
+            at(e),
+            Box::new(|t| {
+                t.insert(Planar);
+            }),
+        ),
+        Act::Settle(e) => (
+            at(e),
+            Box::new(|t| {
+                t.insert(Settle(20));
+            }),
+        ),
+        Act::Revive(e) => (
+            at(e),
+            Box::new(|t| {
+                t.remove::<Faulty>();
+            }),
+        ),
+        Act::Force(e, force, acceleration) => (
+            at(e),
+            Box::new(move |t| {
+                t.insert(AppliedForce { force, acceleration });
+            }),
+        ),
         Act::Body(e, gravity, [damping, radius], friction) => {
             let settings = BodySettings { gravity, damping, radius, friction, ..default() };
-            (at(e), Box::new(move |t| { t.insert(settings); }))
+            (
+                at(e),
+                Box::new(move |t| {
+                    t.insert(settings);
+                }),
+            )
         }
-        Act::Order(e, order) => (at(e), Box::new(move |t| { t.insert(BuildOrder(order)); })),
-        Act::State(e, remainder, still, ticks) => (at(e), Box::new(move |t| {
-            if let Some(mut state) = t.get_mut::<SolverState>() {
-                state.remainder = remainder;
-                state.still_position = still;
-                state.still_ticks = ticks;
-            }
-            t.insert(RestPose { position: still, ..default() });
-        })),
+        Act::Order(e, order) => (
+            at(e),
+            Box::new(move |t| {
+                t.insert(BuildOrder(order));
+            }),
+        ),
+        Act::State(e, remainder, still, ticks) => (
+            at(e),
+            Box::new(move |t| {
+                if let Some(mut state) = t.get_mut::<SolverState>() {
+                    state.remainder = remainder;
+                    state.still_position = still;
+                    state.still_ticks = ticks;
+                }
+                t.insert(RestPose { position: still, ..default() });
+            }),
+        ),
         _ => return,
     };
     if let Ok(mut target) = world.get_entity_mut(target) {

@@ -168,8 +168,7 @@ fn case_03_a_step_of_no_length_is_a_no_op() {
 fn case_04_the_converged_stretch_matches_the_compliance() {
     const ALPHA: f32 = 1e-3;
     for iterations in [1, 4, 16] {
-        let settings =
-            SolverSettings { iterations, damping: 2.0, sleeping: false, ..default() };
+        let settings = SolverSettings { iterations, damping: 2.0, sleeping: false, ..default() };
         let mut app = app_with(settings);
         let rope = Rope::new(1.0, 11).pinned(RopePins::Start);
         let rope = rope.with_mass_per_length(1.0).with_compliance(ALPHA).without_tethers();
@@ -186,7 +185,10 @@ fn case_04_the_converged_stretch_matches_the_compliance() {
         let expected: f32 =
             (1..masses.len()).map(|i| ALPHA * 9.81 * masses[i..].iter().sum::<f32>()).sum();
         let extension = sag(&app, rope, 0.0) - 1.0;
-        assert!((extension / expected - 1.0).abs() < 0.02, "{iterations} it: {extension} {expected}");
+        assert!(
+            (extension / expected - 1.0).abs() < 0.02,
+            "{iterations} it: {extension} {expected}"
+        );
         // The cloth cannot stretch more than its columns alone would, nor less than a third of it:
         // each column has a diagonal on each side.
         let alone: f32 = (1..6).map(|i| ALPHA * 9.81 * 0.1 * (6 - i) as f32).sum();
@@ -696,10 +698,8 @@ fn case_28_a_teleport_is_neither_swept_nor_blended() {
 fn case_28_a_teleported_anchor_gives_its_pins_no_velocity() {
     let mut app = app();
     let anchor = app.world_mut().spawn(Transform::default()).id();
-    let pinned = app
-        .world_mut()
-        .spawn((Particle::default(), PinnedTo { anchor, offset: Vec3::ZERO }))
-        .id();
+    let pinned =
+        app.world_mut().spawn((Particle::default(), PinnedTo { anchor, offset: Vec3::ZERO })).id();
     tick(&mut app, 5);
     app.world_mut().trigger(Teleport { entity: anchor, to: Transform::from_xyz(100.0, 0.0, 0.0) });
     for _ in 0..5 {
@@ -875,15 +875,14 @@ fn case_38_a_force_on_a_body_does_not_depend_on_its_number_of_particles() {
         let cloth = cloth.with_mass(ClothMass::Total(2.0));
         let rope = Rope::new(1.0, count).with_mass_per_length(2.0);
         let force = AppliedForce { force: Vec3::new(3.0, 0.0, 4.0), ..default() };
-        let bodies = [
-            app.world_mut().spawn((cloth, force)).id(),
-            app.world_mut().spawn((rope, force)).id(),
-        ];
+        let bodies =
+            [app.world_mut().spawn((cloth, force)).id(), app.world_mut().spawn((rope, force)).id()];
         tick(&mut app, 64);
         bodies.map(|body| {
             let members = particles(&app, body);
             let all = members.iter().map(|e| particle(&app, *e));
-            let (p, m) = all.fold((Vec3::ZERO, 0.0), |(p, m), q| (p + q.mass * q.velocity, m + q.mass));
+            let (p, m) =
+                all.fold((Vec3::ZERO, 0.0), |(p, m), q| (p + q.mass * q.velocity, m + q.mass));
             p / m
         })
     };

@@ -211,8 +211,7 @@ fn a_lane_constraint_from_outside_has_the_gradients_of_the_table() {
 fn a_lane_constraint_from_outside_acts_follows_changes_and_goes_with_its_particles() {
     let mut app = app();
     let particles = triangle(&mut app);
-    let constraint =
-        app.world_mut().spawn(Area { particles, area: 0.8, compliance: 0.0 }).id();
+    let constraint = app.world_mut().spawn(Area { particles, area: 0.8, compliance: 0.0 }).id();
     tick(&mut app, 2);
     assert!((area(&app, particles) - 0.8).abs() < 1e-3, "{}", area(&app, particles));
     assert_eq!(count(&app, "Area"), 1);
@@ -261,8 +260,7 @@ fn a_lane_constraint_may_be_given_other_particles() {
 fn despawning_a_constraint_from_outside_ends_its_work() {
     let mut app = app();
     let particles = triangle(&mut app);
-    let constraint =
-        app.world_mut().spawn(Area { particles, area: 0.5, compliance: 0.0 }).id();
+    let constraint = app.world_mut().spawn(Area { particles, area: 0.5, compliance: 0.0 }).id();
     let thrown = |app: &mut App| {
         app.world_mut().get_mut::<Particle>(particles[1]).unwrap().velocity = Vec3::X;
         tick(app, 10);

@@ -7,9 +7,7 @@ use bevy::{
     prelude::*,
     tasks::{ComputeTaskPool, TaskPoolBuilder},
     time::TimeUpdateStrategy,
-    world_serialization::{
-        DynamicWorld, DynamicWorldBuilder, WorldSerializationPlugin,
-    },
+    world_serialization::{DynamicWorld, DynamicWorldBuilder, WorldSerializationPlugin},
 };
 use bevy_pliant::{
     obstacle::Obstacle,
@@ -56,10 +54,9 @@ fn app(max_tasks: usize, assets: Option<String>) -> App {
     app.add_plugins((MinimalPlugins, TransformPlugin, asset_plugin, WorldSerializationPlugin))
         .init_asset::<Mesh>()
         .insert_resource(TimeUpdateStrategy::FixedTimesteps(1))
-        .add_plugins(PliantPlugins::default().with_settings(SolverSettings {
-            max_tasks,
-            ..default()
-        }))
+        .add_plugins(
+            PliantPlugins::default().with_settings(SolverSettings { max_tasks, ..default() }),
+        )
         .register_type::<Pole>()
         .add_systems(FixedUpdate, move_poles::<false>)
         .add_systems(Update, move_poles::<true>);
@@ -133,11 +130,9 @@ fn one_two_and_four_tasks_give_the_same_bits_twice_in_a_row() {
 
 /// What a game would save: all that has to do with bodies, poles and obstacles; nothing that draws.
 fn save(app: &mut App) -> DynamicWorld {
-    let mut query = app.world_mut().query_filtered::<Entity, Or<(
-        With<BuildOrder>,
-        With<Transform>,
-        With<Attachment>,
-    )>>();
+    let mut query = app
+        .world_mut()
+        .query_filtered::<Entity, Or<(With<BuildOrder>, With<Transform>, With<Attachment>)>>();
     let entities: Vec<Entity> = query.iter(app.world()).collect();
     let registry = app.world().resource::<AppTypeRegistry>().clone();
     let registry = registry.read();
@@ -150,7 +145,8 @@ fn save(app: &mut App) -> DynamicWorld {
 }
 
 fn assert_goes_on_as_saved(ticks_before: u64) {
-    let folder = std::env::temp_dir().join(format!("bevy_pliant_{}_{ticks_before}", std::process::id()));
+    let folder =
+        std::env::temp_dir().join(format!("bevy_pliant_{}_{ticks_before}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let mut original = app(2, None);
     spawn_scene(&mut original);

@@ -78,7 +78,8 @@ fn on_screen(app: &mut App, entity: Entity) -> Vec2 {
 fn send(app: &mut App, pointer: PointerId, position: Vec2, action: PointerAction) {
     let mut windows = app.world_mut().query_filtered::<Entity, With<PrimaryWindow>>();
     let window = windows.single(app.world()).expect("one window");
-    let target = RenderTarget::Window(WindowRef::Primary).normalize(Some(window)).expect("a target");
+    let target =
+        RenderTarget::Window(WindowRef::Primary).normalize(Some(window)).expect("a target");
     let location = Location { target, position };
     app.world_mut().write_message(PointerInput::new(pointer, location, action));
     app.update();

@@ -94,10 +94,7 @@ fn an_attachment_breaks_above_its_force_once_and_with_an_event() {
     tick(&mut app, 64);
     let seen = &app.world().resource::<Broken>().0;
     assert_eq!(seen.len(), 1, "{seen:?}");
-    assert_eq!(
-        (seen[0].attachment, seen[0].particle, seen[0].anchor),
-        (breaks, weak, hook)
-    );
+    assert_eq!((seen[0].attachment, seen[0].particle, seen[0].anchor), (breaks, weak, hook));
     assert!(seen[0].force.length() > 0.9 * G);
     assert!(!exists(&app, breaks) && exists(&app, keeps));
     assert!(particle(&app, weak).position.y < -4.0, "falls");
@@ -201,8 +198,7 @@ fn despawning_a_particle_takes_its_constraints_along() {
     tick(&mut app, 5);
     let victim = particles(&app, cloth)[20];
     let mut query = app.world_mut().query::<&DistanceConstraint>();
-    let touching =
-        query.iter(app.world()).filter(|c| c.particles.contains(&victim)).count();
+    let touching = query.iter(app.world()).filter(|c| c.particles.contains(&victim)).count();
     assert_eq!(touching, 8, "an inner particle of the grid");
     let before = query.iter(app.world()).count();
     app.world_mut().despawn(victim);
@@ -304,9 +300,7 @@ fn a_rebuild_keeps_entities_user_pins_and_attachments_by_index() {
     let hold = app.world_mut().spawn(Attachment::new(before[30], hook)).id();
     let lantern = app.world_mut().spawn((Name::new("lantern"), ChildOf(before[25]))).id();
     app.world_mut().entity_mut(before[40]).insert(Pinned);
-    app.world_mut()
-        .entity_mut(before[41])
-        .insert(PinnedTo { anchor: hook, offset: Vec3::X });
+    app.world_mut().entity_mut(before[41]).insert(PinnedTo { anchor: hook, offset: Vec3::X });
     tick(&mut app, 5);
     app.world_mut().trigger(Rebuild { entity: cloth });
     tick(&mut app, 1);
@@ -432,9 +426,8 @@ fn changing_the_mass_of_a_scaled_body_keeps_its_scale() {
     let rope = Rope::new(1.0, 11).pinned(RopePins::Start);
     let rope = app.world_mut().spawn((rope, Transform::from_scale(Vec3::splat(3.0)))).id();
     tick(&mut app, 2);
-    let total = |app: &App| -> f32 {
-        particles(app, rope).iter().map(|e| particle(app, *e).mass).sum()
-    };
+    let total =
+        |app: &App| -> f32 { particles(app, rope).iter().map(|e| particle(app, *e).mass).sum() };
     assert!((total(&app) - 0.3).abs() < 1e-5, "0.1 kg/m over 3 m: {}", total(&app));
     app.world_mut().get_mut::<Rope>(rope).unwrap().mass_per_length = 0.2;
     tick(&mut app, 2);
@@ -482,8 +475,7 @@ fn settling_drapes_the_body_alone_before_it_shows() {
     assert!((after.velocity.y - before.velocity.y + G / 64.0).abs() < 1e-3, "one tick: {after:?}");
     for body in [cloth, rope] {
         let settled = positions(&app, body);
-        let fastest =
-            particles(&app, body).iter().map(|e| particle(&app, *e).velocity.length());
+        let fastest = particles(&app, body).iter().map(|e| particle(&app, *e).velocity.length());
         assert!(fastest.fold(0.0, f32::max) < 0.5);
         tick(&mut app, 64);
         for (a, b) in positions(&app, body).iter().zip(&settled) {
@@ -582,7 +574,8 @@ fn the_pushes_of_an_explosion_sum_up_to_its_impulse() {
         let cloth = Cloth::grid(UVec2::splat(side), 1.0 / (side - 1) as f32);
         let cloth = app.world_mut().spawn(cloth.with_mass(ClothMass::Total(1.5))).id();
         tick(&mut app, 1);
-        let blast = ApplyRadialImpulse { centre: Vec3::new(0.1, -0.4, 0.3), radius: 0.9, impulse: 4.0 };
+        let blast =
+            ApplyRadialImpulse { centre: Vec3::new(0.1, -0.4, 0.3), radius: 0.9, impulse: 4.0 };
         app.world_mut().trigger(blast);
         let mut sum = 0.0;
         for e in particles(&app, cloth) {
@@ -849,10 +842,8 @@ fn a_disabled_body_stands_still_and_goes_on_where_it_was() {
 fn bodies_joined_by_a_constraint_hang_as_one_and_part_when_one_goes() {
     let mut app = app();
     let upper = spawn_rope(&mut app, Vec3::ZERO);
-    let lower = app
-        .world_mut()
-        .spawn((Rope::new(0.5, 6), Transform::from_xyz(0.0, -1.1, 0.0)))
-        .id();
+    let lower =
+        app.world_mut().spawn((Rope::new(0.5, 6), Transform::from_xyz(0.0, -1.1, 0.0))).id();
     tick(&mut app, 1);
     let (tip, head) = (particles(&app, upper)[10], particles(&app, lower)[0]);
     let join = app.world_mut().spawn(DistanceConstraint::new([tip, head], 0.1)).id();

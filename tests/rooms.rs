@@ -75,7 +75,10 @@ fn rooms_import_only_what_is_below_them() {
 #[test]
 fn the_check_sees_plain_and_grouped_imports() {
     assert_eq!(imports("use crate::solver::Stage;"), ["solver"]);
-    assert_eq!(imports("use crate::{\n    math::pose::Pose,\n    recipe::{Cloth, solver},\n};"), ["math", "recipe"]);
+    assert_eq!(
+        imports("use crate::{\n    math::pose::Pose,\n    recipe::{Cloth, solver},\n};"),
+        ["math", "recipe"]
+    );
     assert_eq!(imports("crate::skin::x()"), ["skin"]);
     assert!(imports("// crate::solver::x\nuse bevy::prelude::*;").is_empty());
 }

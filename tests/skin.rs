@@ -4,7 +4,10 @@
 mod common;
 
 use bevy::{camera::primitives::Aabb, mesh::VertexAttributeValues, prelude::*};
-use bevy_pliant::{prelude::*, skin::{DerivedMesh, SkinSource}};
+use bevy_pliant::{
+    prelude::*,
+    skin::{DerivedMesh, SkinSource},
+};
 use common::{app_with, particles, positions, tick, undamped};
 
 fn vertices(app: &App, body: Entity) -> Vec<Vec3> {
@@ -23,7 +26,9 @@ fn triangles(app: &App, body: Entity) -> usize {
 }
 
 fn turned() -> Transform {
-    Transform::from_xyz(3.0, 200.0, -1.0).with_rotation(Quat::from_rotation_y(0.7)).with_scale(Vec3::splat(1.5))
+    Transform::from_xyz(3.0, 200.0, -1.0)
+        .with_rotation(Quat::from_rotation_y(0.7))
+        .with_scale(Vec3::splat(1.5))
 }
 
 #[test]
@@ -33,8 +38,7 @@ fn case_41_the_box_encloses_the_deformed_mesh() {
         .world_mut()
         .spawn((Cloth::grid(UVec2::new(12, 9), 0.2).pinned(ClothPins::TopLeft), turned()))
         .id();
-    let rope =
-        app.world_mut().spawn((Rope::new(2.0, 15).pinned(RopePins::Start), turned())).id();
+    let rope = app.world_mut().spawn((Rope::new(2.0, 15).pinned(RopePins::Start), turned())).id();
     for _ in 0..6 {
         tick(&mut app, 20);
         for body in [cloth, rope] {
@@ -71,8 +75,10 @@ fn normals_and_tangents_of_a_draped_cloth_are_unit_and_at_right_angles() {
     tick(&mut app, 100);
     let handle = &app.world().get::<DerivedMesh>(body).expect("is bound").0;
     let mesh = app.world().resource::<Assets<Mesh>>().get(handle).expect("a mesh");
-    let (Some(VertexAttributeValues::Float32x3(normals)), Some(VertexAttributeValues::Float32x4(tangents))) =
-        (mesh.attribute(Mesh::ATTRIBUTE_NORMAL), mesh.attribute(Mesh::ATTRIBUTE_TANGENT))
+    let (
+        Some(VertexAttributeValues::Float32x3(normals)),
+        Some(VertexAttributeValues::Float32x4(tangents)),
+    ) = (mesh.attribute(Mesh::ATTRIBUTE_NORMAL), mesh.attribute(Mesh::ATTRIBUTE_TANGENT))
     else {
         panic!("normals and tangents");
     };
@@ -90,7 +96,8 @@ fn a_users_mesh_is_remembered_and_never_written() {
     let cloth = || Cloth::grid(UVec2::new(4, 4), 0.2);
     let a = app.world_mut().spawn((cloth(), Mesh3d(own.clone()))).id();
     let b = app.world_mut().spawn((cloth(), Planar, Mesh2d(own.clone()))).id();
-    let untouched = app.world().resource::<Assets<Mesh>>().get(&own).expect("a mesh").count_vertices();
+    let untouched =
+        app.world().resource::<Assets<Mesh>>().get(&own).expect("a mesh").count_vertices();
     tick(&mut app, 5);
     assert_eq!(app.world().get::<SkinSource>(a).expect("bound").0, Some(own.clone()));
     assert_ne!(app.world().get::<Mesh3d>(a).expect("drawn").0, own);

@@ -133,7 +133,10 @@ fn a_hanging_spring_is_implicit_euler_with_and_without_damping() {
             assert!((y - golden).abs() < 1e-4, "after {ticks} ticks {y}, golden {golden}: {block}");
             if number(&block, "compliance") > 0.0 {
                 let euler = implicit_euler(&block, ticks);
-                assert!((y - euler).abs() < 1e-4, "after {ticks} ticks {y}, Euler {euler}: {block}");
+                assert!(
+                    (y - euler).abs() < 1e-4,
+                    "after {ticks} ticks {y}, Euler {euler}: {block}"
+                );
             }
         }
     }
@@ -369,7 +372,8 @@ fn colours_and_creation_order_end_in_the_same_drape() {
         };
         let (colored, sequential) =
             (drape(ProjectionOrder::Colored), drape(ProjectionOrder::Sequential));
-        let worst = colored.iter().zip(&sequential).map(|(a, b)| a.distance(*b)).fold(0.0, f32::max);
+        let worst =
+            colored.iter().zip(&sequential).map(|(a, b)| a.distance(*b)).fold(0.0, f32::max);
         let width = 0.2 * (size.x - 1) as f32;
         assert!(worst < 1e-3 * width, "{size}: {worst} m of {width} m");
     }

@@ -16,8 +16,7 @@ mod common;
 
 use bevy::prelude::UVec2;
 use common::{
-    MASS, SUBSTEPS, WARM_UP, constraint_count, edges, hangs, name, positions, projections,
-    ticks,
+    MASS, SUBSTEPS, WARM_UP, constraint_count, edges, hangs, name, positions, projections, ticks,
 };
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use rapier3d::prelude::{PhysicsWorld, SoftBodyBuilder, SpringCoefficients, Vector};

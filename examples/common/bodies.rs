@@ -128,8 +128,7 @@ pub fn measure(world: &mut World) -> Measures {
     let mut particles = world.query::<&Particle>();
     let energy = |p: &Particle| 0.5 * f64::from(p.mass) * f64::from(p.velocity.length_squared());
     let kinetic_energy_j = particles.iter(world).map(energy).sum();
-    let finite =
-        particles.iter(world).all(|p| p.position.is_finite() && p.velocity.is_finite());
+    let finite = particles.iter(world).all(|p| p.position.is_finite() && p.velocity.is_finite());
     let mut constraints = world.query::<&DistanceConstraint>();
     let stretch = |c: &DistanceConstraint| {
         let [a, b] = c.particles.map(|p| particles.get(world, p).map(|p| p.position));

@@ -1,6 +1,7 @@
 //! The command line: options that every example has, and a table of the scene's own.
 
-use std::{ffi::OsString, ops::RangeInclusive, path::PathBuf};
+use core::ops::RangeInclusive;
+use std::{ffi::OsString, path::PathBuf};
 
 use bevy::prelude::*;
 

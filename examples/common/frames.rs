@@ -115,7 +115,6 @@ fn advance(
     mut commands: Commands,
 ) {
     let course = &mut *course;
-    eprintln!("T {:?}", Instant::now());
     match &mut course.stage {
         Stage::Settling { since } => {
             if !scene.is_ready() {

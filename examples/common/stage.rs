@@ -4,7 +4,7 @@ use bevy::{
     anti_alias::fxaa::Fxaa,
     asset::RenderAssetUsages,
     core_pipeline::tonemapping::Tonemapping,
-    light::{CascadeShadowConfigBuilder, NotShadowCaster},
+    light::{CascadeShadowConfigBuilder, DirectionalLightShadowMap, NotShadowCaster},
     mesh::{Indices, PrimitiveTopology},
     prelude::*,
 };
@@ -44,7 +44,7 @@ impl Default for StagePlugin {
 impl Plugin for StagePlugin {
     fn build(&self, app: &mut App) {
         let camera = OrbitCamera::looking_at(self.eye, self.target);
-        app.add_systems(
+        app.insert_resource(DirectionalLightShadowMap { size: 4096 }).add_systems(
             Startup,
             (
                 move |mut commands: Commands, mut images: ResMut<Assets<Image>>| {
@@ -92,7 +92,7 @@ fn spawn_lights(mut commands: Commands) {
         CascadeShadowConfigBuilder {
             num_cascades: 1,
             minimum_distance: 1.0,
-            maximum_distance: 45.0,
+            maximum_distance: 32.0,
             ..default()
         }
         .build(),

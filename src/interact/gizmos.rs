@@ -74,7 +74,11 @@ pub struct ParticleGizmos {
 
 impl Default for ParticleGizmos {
     fn default() -> Self {
-        Self { radius: 0.025, color: Color::srgb(0.0, 0.0, 1.0), held_color: Color::srgb(1.0, 0.0, 0.0) }
+        Self {
+            radius: 0.025,
+            color: Color::srgb(0.0, 0.0, 1.0),
+            held_color: Color::srgb(1.0, 0.0, 0.0),
+        }
     }
 }
 

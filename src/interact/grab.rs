@@ -125,16 +125,19 @@ fn grab(
     for input in inputs.read() {
         let pointer = input.pointer_id;
         match input.action {
-            PointerAction::Press(PointerButton::Primary) => {
-                if !holds.iter().any(|(_, held, _)| held.pointer == pointer) {
-                    let found = find(&input.location, &settings, &cameras, window, &particles, &bodies);
-                    if let Some(found) = found {
-                        take_hold(&mut commands, pointer, &found, &settings);
-                    }
+            PointerAction::Press(PointerButton::Primary)
+                if !holds.iter().any(|(_, held, _)| held.pointer == pointer) =>
+            {
+                if let Some(found) =
+                    find(&input.location, &settings, &cameras, window, &particles, &bodies)
+                {
+                    take_hold(&mut commands, pointer, &found, &settings);
                 }
             }
             PointerAction::Move { .. } => {
-                for (_, held, mut transform) in holds.iter_mut().filter(|(_, h, _)| h.pointer == pointer) {
+                for (_, held, mut transform) in
+                    holds.iter_mut().filter(|(_, h, _)| h.pointer == pointer)
+                {
                     let Ok((_, camera, _, view)) = cameras.get(held.camera) else { continue };
                     let through = transform.translation - held.offset;
                     if let Some(point) = point_under(&input.location, camera, view, through) {
@@ -182,14 +185,16 @@ fn find(
 ) -> Option<Found> {
     let (camera_entity, camera, _, view) = cameras
         .iter()
-        .filter(|(_, camera, target, _)| camera.is_active && is_under(location, camera, target, window))
+        .filter(|(_, camera, target, _)| {
+            camera.is_active && is_under(location, camera, target, window)
+        })
         .max_by_key(|(entity, camera, ..)| (camera.order, *entity))?;
     let cursor = in_viewport(location, camera)?;
     let mut best: Option<(f32, f32, Found)> = None;
     for (entity, particle, body, index) in particles {
-        let drawn = body
-            .zip(index)
-            .and_then(|(body, index)| bodies.get(body.0).ok()?.positions.get(index.0 as usize).copied());
+        let drawn = body.zip(index).and_then(|(body, index)| {
+            bodies.get(body.0).ok()?.positions.get(index.0 as usize).copied()
+        });
         let position = drawn.unwrap_or(particle.position);
         let Ok(screen) = camera.world_to_viewport_with_depth(view, position) else { continue };
         let distance = screen.truncate().distance(cursor);
@@ -199,8 +204,13 @@ fn find(
         };
         if distance <= settings.reach && best.as_ref().is_none_or(nearer) {
             let under = point_under(location, camera, view, position)?;
-            let found =
-                Found { particle: entity, mass: particle.mass, position, camera: camera_entity, under };
+            let found = Found {
+                particle: entity,
+                mass: particle.mass,
+                position,
+                camera: camera_entity,
+                under,
+            };
             best = Some((distance, screen.z, found));
         }
     }

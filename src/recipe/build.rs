@@ -16,9 +16,7 @@ use crate::{
     solver::{BodySettings, DrawnPose, Faulty, current_pose},
 };
 use bevy::{
-    ecs::{
-        component::Mutable, entity_disabling::Disabled, query::Allow, system::SystemState,
-    },
+    ecs::{component::Mutable, entity_disabling::Disabled, query::Allow, system::SystemState},
     prelude::*,
     transform::helper::TransformHelper,
 };

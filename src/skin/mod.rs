@@ -43,12 +43,7 @@ impl Plugin for SkinPlugin {
         )
         .add_systems(
             PostUpdate,
-            (
-                bind::<ClothSkin, Cloth>,
-                bind::<RopeSkin, Rope>,
-                draw::<ClothSkin>,
-                draw::<RopeSkin>,
-            )
+            (bind::<ClothSkin, Cloth>, bind::<RopeSkin, Rope>, draw::<ClothSkin>, draw::<RopeSkin>)
                 .chain()
                 .in_set(PliantSystems::Skin)
                 .run_if(resource_exists::<Assets<Mesh>>),

@@ -38,11 +38,7 @@ impl Skin for RopeSkin {
     type Recipe = Rope;
 
     fn bind(recipe: &Rope) -> Self {
-        Self {
-            particles: recipe.particles,
-            length: recipe.length,
-            radius: 0.5 * recipe.thickness,
-        }
+        Self { particles: recipe.particles, length: recipe.length, radius: 0.5 * recipe.thickness }
     }
 
     fn mesh(&self) -> Mesh {
@@ -94,18 +90,19 @@ fn tube(points: &[Vec3], radius: f32, positions: &mut [[f32; 3]], normals: &mut 
     let last = points.len() - 1;
     let mut tangent = Vec3::Y;
     let mut side = Vec3::X;
-    let mut write = |ring: usize, centre: Vec3, radius: f32, tangent: Vec3, side: Vec3, cap: Option<Vec3>| {
-        let other = tangent.cross(side);
-        for corner in 0..RING as usize {
-            let (sin, cos) = ops::sin_cos(TAU * corner as f32 / SIDES as f32);
-            let out = cos * side + sin * other;
-            let vertex = ring * RING as usize + corner;
-            if let (Some(p), Some(n)) = (positions.get_mut(vertex), normals.get_mut(vertex)) {
-                *p = (centre + radius * out).to_array();
-                *n = cap.unwrap_or(out).to_array();
+    let mut write =
+        |ring: usize, centre: Vec3, radius: f32, tangent: Vec3, side: Vec3, cap: Option<Vec3>| {
+            let other = tangent.cross(side);
+            for corner in 0..RING as usize {
+                let (sin, cos) = ops::sin_cos(TAU * corner as f32 / SIDES as f32);
+                let out = cos * side + sin * other;
+                let vertex = ring * RING as usize + corner;
+                if let (Some(p), Some(n)) = (positions.get_mut(vertex), normals.get_mut(vertex)) {
+                    *p = (centre + radius * out).to_array();
+                    *n = cap.unwrap_or(out).to_array();
+                }
             }
-        }
-    };
+        };
     for (i, point) in points.iter().enumerate() {
         let along = points[(i + 1).min(last)] - points[i.saturating_sub(1)];
         let next = along.try_normalize().unwrap_or(tangent);

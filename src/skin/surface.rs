@@ -86,8 +86,7 @@ mod tests {
         };
         let points = [Vec3::ZERO, Vec3::X, Vec3::NEG_Y, Vec3::new(1.0, -1.0, 0.0)];
         let (mut p, mut n, mut t) = ([[0.0; 3]; 4], [[0.0; 3]; 4], [[0.0; 4]; 4]);
-        let buffers =
-            SurfaceBuffers { positions: &mut p, normals: &mut n, tangents: &mut t };
+        let buffers = SurfaceBuffers { positions: &mut p, normals: &mut n, tangents: &mut t };
         let bounds = surface.fill(&points, &[true; 4], &Affine3A::IDENTITY, buffers).unwrap();
         assert!(n.iter().all(|n| *n == [0.0, 0.0, 1.0]));
         assert!(t.iter().all(|t| *t == [1.0, 0.0, 0.0, -1.0]));
@@ -98,8 +97,7 @@ mod tests {
     fn coincident_vertices_have_finite_normals() {
         let surface = Surface { triangles: vec![[0, 1, 2]], along_u: vec![[0, 1]; 3] };
         let (mut p, mut n, mut t) = ([[0.0; 3]; 3], [[0.0; 3]; 3], [[0.0; 4]; 3]);
-        let buffers =
-            SurfaceBuffers { positions: &mut p, normals: &mut n, tangents: &mut t };
+        let buffers = SurfaceBuffers { positions: &mut p, normals: &mut n, tangents: &mut t };
         surface.fill(&[Vec3::ONE; 3], &[true; 3], &Affine3A::IDENTITY, buffers);
         assert!(n.iter().flatten().chain(t.iter().flatten()).all(|v| v.is_finite()));
     }

@@ -111,7 +111,7 @@ pub(super) fn contact_velocities(view: &mut IslandView<'_>, time: &StepTime, bef
         let restitution = obstacle.obstacle.restitution;
         let restitution = if restitution.is_nan() { 0.0 } else { restitution.clamp(0.0, 1.0) };
         let first = number * view.position.len();
-        for i in 0..view.len() {
+        for (i, before) in before.iter().enumerate().take(view.len()) {
             let correction = view.contacts.corrections[first + i];
             if correction <= 0.0 {
                 continue;
@@ -120,7 +120,7 @@ pub(super) fn contact_velocities(view: &mut IslandView<'_>, time: &StepTime, bef
             let moving = surface_velocity(obstacle, time, view.island.origin, view.position[i]);
             let relative = (view.velocity[i] + view.velocity_change[i]).truncate() - moving;
             let speed = relative.dot(normal);
-            let speed_before = (before[i].truncate() - moving).dot(normal);
+            let speed_before = (before.truncate() - moving).dot(normal);
             let wanted = if speed_before < 0.0 {
                 // A resting contact must not bounce off the gravity of one substep.
                 let threshold = 2.0 * time.h * view.acceleration[i].truncate().length();
