@@ -475,7 +475,8 @@ fn settling_drapes_the_body_alone_before_it_shows() {
     assert!((after.velocity.y - before.velocity.y + G / 64.0).abs() < 1e-3, "one tick: {after:?}");
     for body in [cloth, rope] {
         let settled = positions(&app, body);
-        let fastest = particles(&app, body).iter().map(|e| particle(&app, *e).velocity.length());
+        let members = particles(&app, body);
+        let fastest = members.iter().map(|e| particle(&app, *e).velocity.length());
         assert!(fastest.fold(0.0, f32::max) < 0.5);
         tick(&mut app, 64);
         for (a, b) in positions(&app, body).iter().zip(&settled) {
@@ -673,15 +674,10 @@ struct Sleepers {
 #[test]
 fn everything_that_matters_wakes_a_sleeping_body() {
     type Trigger = fn(&mut World, &Sleepers);
-    let a_link = |world: &mut World, s: &Sleepers| {
-        let constraints = world.get::<Constraints>(s.rope).unwrap().to_vec();
-        constraints.into_iter().find(|e| world.get::<DistanceConstraint>(*e).is_some()).unwrap()
-    };
     fn link(world: &mut World, s: &Sleepers) -> Entity {
         let constraints = world.get::<Constraints>(s.rope).unwrap().to_vec();
         constraints.into_iter().find(|e| world.get::<DistanceConstraint>(*e).is_some()).unwrap()
     }
-    let _ = a_link;
     let triggers: [(&str, Trigger); 19] = [
         ("a position", |w, s| {
             w.get_mut::<Particle>(s.members[5]).unwrap().position.x += 0.02;

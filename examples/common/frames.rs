@@ -24,7 +24,7 @@ use super::{
 };
 
 /// Frames drawn before the one that is saved, for what arrives a frame late: bind groups, panels.
-const WARM_UP_FRAMES: u32 = 3;
+const WARM_UP_FRAMES: u32 = 2;
 /// The longest wait for a scene to become ready or for a picture to be saved.
 const PATIENCE: Duration = Duration::from_secs(180);
 
@@ -132,9 +132,7 @@ fn advance(
         Stage::Running if course.limit == Some(course.frames) => {
             clock.hold(args.headless);
             if args.screenshot.is_some() && course.draws {
-                for mut camera in &mut asleep {
-                    camera.is_active = true;
-                }
+                wake(&mut asleep, true);
                 course.stage = Stage::Posing { drawn: 0 };
             } else {
                 commands.write_message(AppExit::Success);
@@ -153,6 +151,8 @@ fn advance(
             course.stage = Stage::Saving { since };
         }
         Stage::Saving { since } => {
+            // The frame is drawn; only its way to memory is still ahead.
+            wake(&mut asleep, false);
             if since.elapsed() > PATIENCE {
                 say("the picture was not drawn in time (is the window hidden?)");
                 commands.write_message(AppExit::from_code(1));
@@ -160,6 +160,12 @@ fn advance(
             }
         }
         Stage::Done => {}
+    }
+}
+
+fn wake(cameras: &mut Query<&mut Camera, With<AsleepCamera>>, awake: bool) {
+    for mut camera in cameras {
+        camera.is_active = awake;
     }
 }
 

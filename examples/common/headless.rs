@@ -7,14 +7,16 @@ use core::time::Duration;
 use std::panic;
 
 use bevy::{
+    anti_alias::fxaa::Fxaa,
     app::ScheduleRunnerPlugin,
     camera::RenderTarget,
+    log::LogPlugin,
     prelude::*,
     render::{
         RenderPlugin,
         pipelined_rendering::PipelinedRenderingPlugin,
         render_resource::TextureFormat,
-        renderer::initialize_renderer,
+        renderer::{RenderAdapterInfo, initialize_renderer},
         settings::{RenderCreation, RenderResources, WgpuSettings},
     },
     tasks::block_on,
@@ -52,7 +54,14 @@ pub fn app(name: &str, args: &mut Args) -> App {
         say(&format!("{name}: no graphics adapter, so simulating without pictures"));
         args.headless = true;
     }
-    if args.headless { headless(args, adapter) } else { windowed(name, args) }
+    if args.headless {
+        return headless(args, adapter);
+    }
+    let mut app = windowed(name, args);
+    if adapter.is_some_and(|resources| draws_in_software(&resources.2)) {
+        app.add_observer(cheapen_camera);
+    }
+    app
 }
 
 fn windowed(name: &str, args: &Args) -> App {
@@ -81,13 +90,19 @@ fn windowed(name: &str, args: &Args) -> App {
 }
 
 fn headless(args: &Args, adapter: Option<RenderResources>) -> App {
+    let mut log = LogPlugin::default();
     let render_creation = match adapter {
         Some(resources) => RenderCreation::Manual(resources),
-        None => WgpuSettings { backends: None, ..default() }.into(),
+        None => {
+            // What these would complain about has been said, in fewer words.
+            log.filter += "bevy_render=off,bevy_gizmos_render=off,bevy_gltf=off,";
+            WgpuSettings { backends: None, ..default() }.into()
+        }
     };
     let mut app = App::new();
     app.add_plugins((
         DefaultPlugins
+            .set(log)
             .set(WindowPlugin {
                 primary_window: None,
                 exit_condition: ExitCondition::DontExit,
@@ -105,12 +120,26 @@ fn headless(args: &Args, adapter: Option<RenderResources>) -> App {
     let target =
         Image::new_target_texture(args.size.x, args.size.y, TextureFormat::Rgba8UnormSrgb, None);
     let target = app.world_mut().resource_mut::<Assets<Image>>().add(target);
-    app.insert_resource(Offscreen(target)).add_observer(redirect_camera);
+    app.insert_resource(Offscreen(target))
+        .add_observer(cheapen_camera)
+        .add_observer(redirect_camera);
     app
 }
 
-/// Turns each camera that would draw to a window to the offscreen image, without multisampling, and
-/// lays it to sleep.
+/// Spares a software renderer the multisampling; edges of 3D scenes are smoothed afterwards instead.
+fn cheapen_camera(
+    added: On<Add, Camera>,
+    solid: Query<(), With<Camera3d>>,
+    mut commands: Commands,
+) {
+    let mut camera = commands.entity(added.entity);
+    camera.insert(Msaa::Off);
+    if solid.contains(added.entity) {
+        camera.insert(Fxaa::default());
+    }
+}
+
+/// Turns each camera that would draw to a window to the offscreen image and lays it to sleep.
 fn redirect_camera(
     added: On<Add, Camera>,
     mut cameras: Query<(&mut Camera, &RenderTarget)>,
@@ -121,7 +150,7 @@ fn redirect_camera(
         return;
     };
     let mut entity = commands.entity(added.entity);
-    entity.insert((RenderTarget::Image(offscreen.0.clone().into()), Msaa::Off));
+    entity.insert(RenderTarget::Image(offscreen.0.clone().into()));
     if camera.is_active {
         camera.is_active = false;
         entity.insert(AsleepCamera);
@@ -138,6 +167,12 @@ fn has_display() -> bool {
 #[cfg(not(target_os = "linux"))]
 fn has_display() -> bool {
     true
+}
+
+/// Whether an adapter is a processor that stands in for one.
+pub fn draws_in_software(adapter: &RenderAdapterInfo) -> bool {
+    // Bevy does not export wgpu's `DeviceType`.
+    format!("{:?}", adapter.device_type) == "Cpu"
 }
 
 /// Opens the graphics adapter that Bevy would take, if there is one. Bevy panics where there is none.

@@ -1,12 +1,12 @@
 //! A studio for pictures of cloth: a seamless backdrop, a warm key light with shadows, cool fill.
 
 use bevy::{
-    anti_alias::fxaa::Fxaa,
     asset::RenderAssetUsages,
     core_pipeline::tonemapping::Tonemapping,
     light::{CascadeShadowConfigBuilder, DirectionalLightShadowMap, NotShadowCaster},
     mesh::{Indices, PrimitiveTopology},
     prelude::*,
+    render::view::{ColorGrading, ColorGradingGlobal},
 };
 
 use super::{
@@ -64,9 +64,12 @@ fn spawn_camera(commands: &mut Commands, images: &mut Assets<Image>, camera: Orb
         camera.transform(),
         camera,
         Tonemapping::TonyMcMapface,
-        Fxaa::default(),
+        ColorGrading {
+            global: ColorGradingGlobal { exposure: 0.25, post_saturation: 1.12, ..default() },
+            ..default()
+        },
         EnvironmentMapLight {
-            intensity: 420.0,
+            intensity: 400.0,
             ..EnvironmentMapLight::hemispherical_gradient(
                 images,
                 Color::srgb(0.80, 0.88, 1.0),
@@ -83,7 +86,7 @@ fn spawn_lights(mut commands: Commands) {
         Name::new("key light"),
         DirectionalLight {
             color: Color::srgb(1.0, 0.91, 0.78),
-            illuminance: 5000.0,
+            illuminance: 7600.0,
             shadow_maps_enabled: true,
             shadow_depth_bias: 0.06,
             shadow_normal_bias: 3.5,
@@ -96,7 +99,7 @@ fn spawn_lights(mut commands: Commands) {
             ..default()
         }
         .build(),
-        toward_origin(-9.0, 8.5, 6.0),
+        toward_origin(-8.5, 8.0, 7.5),
     ));
     commands.spawn((
         Name::new("fill light"),
@@ -105,7 +108,7 @@ fn spawn_lights(mut commands: Commands) {
     ));
     commands.spawn((
         Name::new("rim light"),
-        DirectionalLight { color: Color::srgb(1.0, 0.85, 0.68), illuminance: 0.0, ..default() },
+        DirectionalLight { color: Color::srgb(1.0, 0.85, 0.68), illuminance: 2600.0, ..default() },
         toward_origin(6.0, 7.0, -8.0),
     ));
 }
@@ -129,8 +132,8 @@ fn spawn_backdrop(
 
 /// A floor that turns up into a wall without a seam, brightest where the scene is.
 fn backdrop() -> Mesh {
-    let centre = LinearRgba::from(Srgba::hex("4e6f79").unwrap_or_default());
-    let edge = LinearRgba::from(Srgba::hex("141f27").unwrap_or_default());
+    let centre = LinearRgba::from(Srgba::hex("3b535e").unwrap_or_default());
+    let edge = LinearRgba::from(Srgba::hex("14212a").unwrap_or_default());
     let profile = profile();
     let columns = 64;
     let (mut positions, mut normals, mut colors) = (Vec::new(), Vec::new(), Vec::new());

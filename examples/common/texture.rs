@@ -10,7 +10,10 @@ use bevy::{
     },
     platform::collections::HashMap,
     prelude::*,
+    render::renderer::RenderAdapterInfo,
 };
+
+use super::headless::draws_in_software;
 
 /// What the texels of a texture are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,15 +48,6 @@ pub fn load_tiled(
         .load_builder()
         .with_settings(move |settings: &mut ImageLoaderSettings| {
             settings.is_srgb = texels == Texels::Color;
-            settings.sampler = ImageSampler::Descriptor(ImageSamplerDescriptor {
-                address_mode_u: ImageAddressMode::Repeat,
-                address_mode_v: ImageAddressMode::Repeat,
-                mag_filter: ImageFilterMode::Linear,
-                min_filter: ImageFilterMode::Linear,
-                mipmap_filter: ImageFilterMode::Linear,
-                anisotropy_clamp: 1,
-                ..default()
-            });
         })
         .load(path);
     pending.0.insert(handle.id(), (handle.clone(), texels));
@@ -64,13 +58,26 @@ fn make_mipmaps(
     mut pending: ResMut<PendingMipmaps>,
     mut images: ResMut<Assets<Image>>,
     server: Res<AssetServer>,
+    adapter: Option<Res<RenderAdapterInfo>>,
 ) {
     if pending.is_empty() {
         return;
     }
+    // Mesa's software renderer scatters stray texels where it filters anisotropically (seen in 22.3).
+    let in_software = adapter.is_some_and(|adapter| draws_in_software(&adapter));
+    let sampler = ImageSampler::Descriptor(ImageSamplerDescriptor {
+        address_mode_u: ImageAddressMode::Repeat,
+        address_mode_v: ImageAddressMode::Repeat,
+        mag_filter: ImageFilterMode::Linear,
+        min_filter: ImageFilterMode::Linear,
+        mipmap_filter: ImageFilterMode::Linear,
+        anisotropy_clamp: if in_software { 1 } else { 16 },
+        ..default()
+    });
     pending.0.retain(|id, (_, texels)| {
         if let Some(mut image) = images.get_mut(*id) {
             add_levels(&mut image, *texels);
+            image.sampler = sampler.clone();
             return false;
         }
         !server.load_state(*id).is_failed()

@@ -6,6 +6,9 @@ use bevy::tasks::ComputeTaskPool;
 /// Fewer particles than this are not worth a task (a scope costs 3 to 15 µs).
 const WORTH_A_TASK: usize = 1_000;
 
+/// Parts of the work a task: waking a thread may take as long as its share of the work.
+const PARTS: usize = 4;
+
 /// Calls `work` for each island, on up to `max_tasks` tasks at once.
 pub(super) fn for_each_island(
     views: &mut [IslandView<'_>],
@@ -21,7 +24,8 @@ pub(super) fn for_each_island(
         views.iter_mut().for_each(work);
         return;
     };
-    let share = total.div_ceil(tasks);
+    // Smaller parts than one a task: whoever is awake first works until the others are.
+    let share = total.div_ceil(tasks * PARTS);
     let work = &work;
     pool.scope(|scope| {
         let mut rest = views;
