@@ -10,7 +10,7 @@
 
 mod common;
 
-use bevy::{math::Affine2, prelude::*};
+use bevy::{camera::ScalingMode, math::Affine2, prelude::*};
 use bevy_pliant::{
     interact::{AxisGizmos, ConstraintGizmos, ParticleGizmos},
     prelude::*,
@@ -167,12 +167,12 @@ fn seed(args: Res<Args>, mut store: ResMut<GizmoConfigStore>, mut commands: Comm
         Planar,
         Transform::from_xyz(0.5 * extent.x, 0.0, 0.0),
     ));
-    // 70 pixels a metre, with room below for the sag.
+    // The sagging cloth and some room around it.
     commands.spawn((
         Camera2d,
-        FlatCamera { bounds: [5e-4, 1.0] },
+        FlatCamera::default(),
         Projection::Orthographic(OrthographicProjection {
-            scale: 1.0 / 70.0,
+            scaling_mode: ScalingMode::FixedVertical { viewport_height: 1.75 * extent.y },
             ..OrthographicProjection::default_2d()
         }),
         Transform::from_xyz(0.5 * extent.x, -0.62 * extent.y, 0.0),

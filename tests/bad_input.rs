@@ -211,41 +211,41 @@ enum Act {
 }
 
 fn act() -> impl Strategy<Value = Act> {
-    let any = || 0usize..64;
+    let thing = || 0usize..64;
     let three = || [mostly(0.1), mostly(0.0), mostly(0.0)];
     let bodies = prop_oneof![
         (cloth(), transform()).prop_map(|(c, t)| Act::Cloth(c, t)),
         (rope(), transform()).prop_map(|(r, t)| Act::Rope(r, t)),
-        (any(), cloth()).prop_map(|(e, c)| Act::ChangeCloth(e, c)),
-        (any(), rope()).prop_map(|(e, r)| Act::ChangeRope(e, r)),
-        (any(), transform()).prop_map(|(e, t)| Act::Place(e, t)),
-        any().prop_map(Act::Rebuild),
-        (any(), transform()).prop_map(|(e, t)| Act::Teleport(e, t)),
-        any().prop_map(Act::Planar),
-        any().prop_map(Act::Settle),
-        any().prop_map(Act::Revive),
-        any().prop_map(Act::Despawn),
+        (thing(), cloth()).prop_map(|(e, c)| Act::ChangeCloth(e, c)),
+        (thing(), rope()).prop_map(|(e, r)| Act::ChangeRope(e, r)),
+        (thing(), transform()).prop_map(|(e, t)| Act::Place(e, t)),
+        thing().prop_map(Act::Rebuild),
+        (thing(), transform()).prop_map(|(e, t)| Act::Teleport(e, t)),
+        thing().prop_map(Act::Planar),
+        thing().prop_map(Act::Settle),
+        thing().prop_map(Act::Revive),
+        thing().prop_map(Act::Despawn),
         settings().prop_map(Act::Settings),
     ];
     let particles = prop_oneof![
         particle().prop_map(Act::Particle),
         (particle(), oriented()).prop_map(|(p, o)| Act::Oriented(p, o)),
-        (any(), particle()).prop_map(|(e, p)| Act::WriteParticle(e, p)),
-        (any(), oriented()).prop_map(|(e, o)| Act::WriteOriented(e, o)),
-        (any(), any(), prop_oneof![0u32..30, Just(u32::MAX)])
+        (thing(), particle()).prop_map(|(e, p)| Act::WriteParticle(e, p)),
+        (thing(), oriented()).prop_map(|(e, o)| Act::WriteOriented(e, o)),
+        (thing(), thing(), prop_oneof![0u32..30, Just(u32::MAX)])
             .prop_map(|(e, b, i)| Act::Adopt(e, b, i)),
-        (any(), prop_oneof![0u64..9, Just(u64::MAX)]).prop_map(|(e, o)| Act::Order(e, o)),
-        (any(), vector(), vector(), any::<u32>()).prop_map(|(e, a, b, n)| Act::State(e, a, b, n)),
-        (any(), (any::<bool>(), any(), vector()))
+        (thing(), prop_oneof![0u64..9, Just(u64::MAX)]).prop_map(|(e, o)| Act::Order(e, o)),
+        (thing(), vector(), vector(), any::<u32>()).prop_map(|(e, a, b, n)| Act::State(e, a, b, n)),
+        (thing(), (any::<bool>(), thing(), vector()))
             .prop_map(|(e, (to, a, v))| Act::Pin(e, to.then_some((a, v)))),
-        any().prop_map(Act::Unpin),
+        thing().prop_map(Act::Unpin),
     ];
     let constraints = prop_oneof![
-        ([any(), any()], three(), any::<bool>()).prop_map(|(e, v, t)| Act::Distance(e, v, t)),
-        ([any(), any(), any(), any()], three()).prop_map(|(e, v)| Act::Bending(e, v)),
-        ([any(), any()], [mostly(0.5), mostly(0.0)]).prop_map(|(e, v)| Act::Tether(e, v)),
+        ([thing(), thing()], three(), any::<bool>()).prop_map(|(e, v, t)| Act::Distance(e, v, t)),
+        ([thing(), thing(), thing(), thing()], three()).prop_map(|(e, v)| Act::Bending(e, v)),
+        ([thing(), thing()], [mostly(0.5), mostly(0.0)]).prop_map(|(e, v)| Act::Tether(e, v)),
         (
-            [any(), any()],
+            [thing(), thing()],
             (any::<bool>(), vector()),
             [mostly(0.0), mostly(0.0), mostly(f32::INFINITY), mostly(f32::INFINITY)]
         )
@@ -253,11 +253,11 @@ fn act() -> impl Strategy<Value = Act> {
         (transform(), friction(), mostly(0.0)).prop_map(|(t, f, r)| Act::Obstacle(t, f, r)),
     ];
     let forces = prop_oneof![
-        (any(), vector()).prop_map(|(e, v)| Act::Impulse(e, v)),
-        (any(), vector()).prop_map(|(e, v)| Act::AngularImpulse(e, v)),
+        (thing(), vector()).prop_map(|(e, v)| Act::Impulse(e, v)),
+        (thing(), vector()).prop_map(|(e, v)| Act::AngularImpulse(e, v)),
         (vector(), number(), number()).prop_map(|(c, r, i)| Act::Explosion(c, r, i)),
-        (any(), vector(), vector()).prop_map(|(e, f, a)| Act::Force(e, f, a)),
-        (any(), any::<bool>(), vector(), [option(number()), option(number())], friction())
+        (thing(), vector(), vector()).prop_map(|(e, f, a)| Act::Force(e, f, a)),
+        (thing(), any::<bool>(), vector(), [option(number()), option(number())], friction())
             .prop_map(|(e, g, v, o, f)| Act::Body(e, g.then_some(v), o, f)),
     ];
     prop_oneof![3 => bodies, 3 => particles, 3 => constraints, 2 => forces]
