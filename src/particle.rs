@@ -217,6 +217,11 @@ impl TopologyChanges {
         self.unordered.push(entity);
     }
 
+    /// Notes an entity that may still lack its [`BuildOrder`], and that is never compiled.
+    pub fn note_dynamic_added(&mut self, entity: Entity) {
+        self.unordered.push(entity);
+    }
+
     /// Notes that a constraint is gone.
     pub fn note_constraint_removed(&mut self, entity: Entity) {
         self.removed_constraints.push(entity);
@@ -251,7 +256,9 @@ fn note_weights(mut world: DeferredWorld, _: HookContext) {
 fn raise_next_build_order(mut world: DeferredWorld, context: HookContext) {
     let Some(&BuildOrder(order)) = world.get::<BuildOrder>(context.entity) else { return };
     with_changes(&mut world, |changes| {
-        changes.next_build_order = changes.next_build_order.max(order.saturating_add(1));
+        // Numbers that no counter reaches are left out, so that the counter cannot overflow.
+        let next = order.min(u64::MAX >> 1) + 1;
+        changes.next_build_order = changes.next_build_order.max(next);
     });
 }
 

@@ -152,13 +152,15 @@ fn settings() -> impl Strategy<Value = SolverSettings> {
         prop_oneof![3 => Just(usize::MAX), 1 => Just(0), 1 => Just(2)],
         prop_oneof![6 => Just(8u32), 1 => Just(0), 1 => Just(u32::MAX)],
     );
-    (counts, vector(), mostly(0.1), mostly(0.01), any::<[bool; 2]>()).prop_map(
-        |((substeps, iterations, max_tasks, ticks), gravity, damping, radius, flags)| {
+    let damping = (mostly(0.1), mostly(1.0));
+    (counts, vector(), damping, mostly(0.01), any::<[bool; 2]>()).prop_map(
+        |((substeps, iterations, max_tasks, ticks), gravity, (damping, relative), radius, flags)| {
             SolverSettings {
                 substeps,
                 iterations,
                 gravity,
                 damping,
+                relative_damping: relative,
                 order: if flags[0] {
                     ProjectionOrder::Sequential
                 } else {
@@ -512,6 +514,8 @@ proptest! {
     ) {
         let started = std::time::Instant::now();
         let mut app = app();
+        // The first update has no length.
+        app.update();
         let mut things = vec![app.world_mut().spawn(Transform::IDENTITY).id()];
         for (act, rest) in acts.into_iter().zip(rests) {
             perform(&mut app, act, &mut things);

@@ -257,6 +257,21 @@ fn a_lane_constraint_may_be_given_other_particles() {
 }
 
 #[test]
+fn a_constraint_that_named_no_particle_acts_once_it_names_some() {
+    let mut app = app();
+    let particles = triangle(&mut app);
+    let nobody = app.world_mut().spawn_empty().id();
+    let [a, b, _] = particles;
+    let lost = Area { particles: [a, b, nobody], area: 0.8, compliance: 0.0 };
+    let constraint = app.world_mut().spawn(lost).id();
+    tick(&mut app, 3);
+    assert!((area(&app, particles) - 0.5).abs() < 1e-6, "it rests");
+    app.world_mut().get_mut::<Area>(constraint).unwrap().particles = particles;
+    tick(&mut app, 2);
+    assert!((area(&app, particles) - 0.8).abs() < 1e-3);
+}
+
+#[test]
 fn despawning_a_constraint_from_outside_ends_its_work() {
     let mut app = app();
     let particles = triangle(&mut app);

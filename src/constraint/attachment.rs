@@ -20,7 +20,7 @@ use bevy::prelude::*;
 /// breaks.
 #[derive(Component, Reflect, Clone, Copy, Debug, PartialEq)]
 #[reflect(Component, Debug, PartialEq, Clone)]
-#[component(on_add = super::note_added, on_remove = super::note_removed)]
+#[component(on_add = super::note_dynamic_added, on_remove = super::note_removed)]
 pub struct Attachment {
     /// The particle that is held.
     #[entities]

@@ -118,6 +118,13 @@ pub(crate) fn note_added(mut world: DeferredWorld, context: HookContext) {
     }
 }
 
+/// Hook of the dynamic constraints of this crate: on add.
+pub(crate) fn note_dynamic_added(mut world: DeferredWorld, context: HookContext) {
+    if let Some(mut changes) = world.get_resource_mut::<TopologyChanges>() {
+        changes.note_dynamic_added(context.entity);
+    }
+}
+
 /// Hook of the constraints of this crate: on removal.
 pub(crate) fn note_removed(mut world: DeferredWorld, context: HookContext) {
     if let Some(mut changes) = world.get_resource_mut::<TopologyChanges>() {

@@ -13,7 +13,7 @@ use crate::{
         BuildOrder, Particle, ParticleIndex, ParticleOf, Particles, PinnedTo, RestPose,
         SolverState, TopologyChanges,
     },
-    solver::{BodySettings, DrawnPose, Faulty, current_pose},
+    solver::{BodySettings, DrawnPose, Faulty, TargetPose, current_pose},
 };
 use bevy::{
     ecs::{component::Mutable, entity_disabling::Disabled, query::Allow, system::SystemState},
@@ -177,6 +177,10 @@ fn construct<R: Recipe>(
     let mut body = world.entity_mut(body);
     body.remove::<Faulty>();
     body.insert((crate::solver::Teleported, BuiltScale(pose.scale)));
+    // Pins start here, and are not swept from where the body was.
+    if let Some(mut target) = body.get_mut::<TargetPose>() {
+        *target = TargetPose::still(pose);
+    }
     if let Some(mut drawn) = body.get_mut::<DrawnPose>() {
         *drawn = DrawnPose::default();
     }

@@ -8,7 +8,7 @@
 use super::{
     diagnostics::{SolverDiagnostics, Stage},
     mirror::{EntityTable, Island, Mirror, MirrorBody, exact_position},
-    settings::{BodySettings, ProjectionOrder, SolverSettings},
+    settings::{ProjectionOrder, SolverSettings},
     types::ConstraintTypes,
 };
 use crate::particle::{
@@ -48,7 +48,12 @@ pub(super) fn compile(
             }
             // Orphans are despawned, which may be noted as changes already dealt with here.
             let query = particles.get_or_insert_with(|| world.query());
+            let restless = restless_particles(world, &mirror);
             let orphans = compile_anew(world, &mut types, &mut mirror, query, order);
+            restless.into_iter().for_each(|particle| mirror.wake(particle));
+            for &entity in &mirror.added.clone() {
+                types.compiled.iter().for_each(|kind| kind.wake(entity, &mut mirror));
+            }
             for orphan in orphans {
                 if let Ok(entity) = world.get_entity_mut(orphan) {
                     entity.despawn();
@@ -73,10 +78,7 @@ fn follow_changes(world: &mut World, types: &mut ConstraintTypes, mirror: &mut M
     mirror.weights_changed |= core::mem::take(&mut changes.weights);
     let unordered = core::mem::take(&mut changes.unordered);
     let removed = core::mem::take(&mut changes.removed_constraints);
-    give_build_orders(world, unordered);
-    if again {
-        return true;
-    }
+    mirror.added = give_build_orders(world, unordered).into_iter().collect();
     for entity in removed {
         for (index, kind) in types.compiled.iter_mut().enumerate() {
             if kind.kill(entity, mirror, index) {
@@ -84,22 +86,42 @@ fn follow_changes(world: &mut World, types: &mut ConstraintTypes, mirror: &mut M
             }
         }
     }
+    if again {
+        return true;
+    }
     count_constraints(types, mirror);
     mirror.islands.iter().flat_map(|i| &i.batches).flatten().any(|b| b.dead() * 10 > b.len())
 }
 
-fn give_build_orders(world: &mut World, unordered: Vec<Entity>) {
+/// The particles of islands that must wake: something of them is gone, or was changed.
+fn restless_particles(world: &World, mirror: &Mirror) -> Vec<Entity> {
+    let gone = |slot: usize| world.get::<Particle>(mirror.entities[slot]).is_none();
+    mirror
+        .islands
+        .iter()
+        .filter(|island| island.wake || island.particles().any(gone))
+        .flat_map(|island| mirror.entities[island.particles()].iter().copied())
+        .collect()
+}
+
+/// Gives new entities their order, and returns them: what was loaded has its own.
+fn give_build_orders(world: &mut World, unordered: Vec<Entity>) -> Vec<Entity> {
     let missing: Vec<Entity> = unordered
         .into_iter()
         .filter(|e| world.get_entity(*e).is_ok_and(|e| !e.contains::<BuildOrder>()))
         .collect();
     if missing.is_empty() {
-        return;
+        return missing;
     }
     let first = world.resource_mut::<TopologyChanges>().take_build_orders(missing.len() as u64);
     world.insert_batch(
-        missing.into_iter().enumerate().map(|(i, e)| (e, BuildOrder(first + i as u64))),
+        missing
+            .iter()
+            .enumerate()
+            .map(|(i, e)| (*e, BuildOrder(first + i as u64)))
+            .collect::<Vec<_>>(),
     );
+    missing
 }
 
 fn count_constraints(types: &ConstraintTypes, mirror: &mut Mirror) {
@@ -249,7 +271,12 @@ fn layout(mirror: &mut Mirror, found: &[Found], sets: &mut DisjointSets) -> Vec<
         let end = mirror.entities.len();
         mirror.island_of.resize(end, number as u32);
         let origin = members.first().map_or(DVec3::ZERO, |m| found[*m as usize].position.round());
-        mirror.islands.push(Island { slots: start..end, origin, ..default() });
+        mirror.islands.push(Island {
+            slots: start..end,
+            origin,
+            relative_damping: 1.0,
+            ..default()
+        });
         mirror.contacts.push(default());
     }
     for array in [
@@ -283,7 +310,6 @@ fn bodies(world: &World, mirror: &mut Mirror, found: &[Found], slots: &[u32]) {
     mirror.bodies.clear();
     mirror.bodies.push(MirrorBody::new(None, settings.particle_radius));
     let mut known: HashMap<Entity, u32> = HashMap::default();
-    let mut turning = vec![false];
     for (particle, &slot) in found.iter().zip(slots) {
         let body = match particle.body {
             None => 0,
@@ -291,23 +317,15 @@ fn bodies(world: &World, mirror: &mut Mirror, found: &[Found], slots: &[u32]) {
                 let mut body = MirrorBody::new(Some(entity), settings.particle_radius);
                 body.planar = world.get::<Planar>(entity).is_some();
                 mirror.bodies.push(body);
-                turning.push(false);
                 mirror.bodies.len() as u32 - 1
             }),
         };
         mirror.body[slot as usize] = body;
         mirror.bodies[body as usize].slots.push(slot);
-        turning[body as usize] |= particle.oriented;
         let island = &mut mirror.islands[mirror.island_of[slot as usize] as usize];
+        island.turning |= particle.oriented;
         if !island.bodies.contains(&body) {
             island.bodies.push(body);
         }
-    }
-    for island in &mut mirror.islands {
-        island.restore_momentum = island.bodies.iter().any(|&body| {
-            let entity = mirror.bodies[body as usize].entity;
-            let choice = entity.and_then(|e| world.get::<BodySettings>(e)?.restore_momentum);
-            choice.unwrap_or(turning[body as usize])
-        });
     }
 }

@@ -46,6 +46,7 @@ pub(crate) trait DynamicType: Send + Sync {
 
 struct Item<C: DynamicConstraint> {
     entity: Entity,
+    participants: Vec<Entity>,
     slots: Vec<Option<u32>>,
     origins: Vec<DVec3>,
     target: Option<u32>,
@@ -66,7 +67,7 @@ impl<C: DynamicConstraint> DynamicList<C> {
 }
 
 struct TypeOf<C: DynamicConstraint> {
-    query: Option<QueryState<(Entity, &'static BuildOrder, &'static mut C)>>,
+    query: Option<QueryState<(Entity, &'static BuildOrder, Ref<'static, C>)>>,
     marker: PhantomData<C>,
 }
 
@@ -135,10 +136,15 @@ impl<C: DynamicConstraint> DynamicType for TypeOf<C> {
         index: usize,
     ) {
         let query = self.query.get_or_insert_with(|| world.query());
-        let mut found: Vec<(u64, Entity, Vec<Entity>, Option<Entity>)> = query
-            .iter(world)
-            .map(|(entity, order, c)| (order.0, entity, c.participants(), c.anchor()))
-            .collect();
+        let mut found: Vec<(u64, Entity, Vec<Entity>, Option<Entity>)> = Vec::new();
+        for (entity, order, c) in query.iter(world) {
+            let participants = c.participants();
+            // What was loaded counts as added, but is not new.
+            if mirror.added.contains(&entity) || (c.is_changed() && !c.is_added()) {
+                participants.iter().for_each(|p| mirror.wake(*p));
+            }
+            found.push((order.0, entity, participants, c.anchor()));
+        }
         found.sort_unstable_by_key(|(order, entity, ..)| (*order, *entity));
         let mut items = Vec::with_capacity(found.len());
         for (_, entity, participants, anchor) in found {
@@ -160,15 +166,19 @@ impl<C: DynamicConstraint> DynamicType for TypeOf<C> {
             };
             let origins: Vec<DVec3> = slots.iter().map(origin).collect();
             let target = anchor.and_then(|anchor| targets.get(anchor));
-            let Ok((_, _, mut constraint)) = query.get_mut(world, entity) else { continue };
+            let Some(mut constraint) = world.get_mut::<C>(entity) else { continue };
             let particles = view(mirror, &slots, &origins, target, time);
             let prepared = constraint.bypass_change_detection().prepare(&particles);
             if let Some(compiled) = prepared {
-                items.push(Item { entity, slots, origins, target, compiled });
+                items.push(Item { entity, participants, slots, origins, target, compiled });
             }
         }
-        if let Some(list) = mirror.dynamics[index].as_any().downcast_mut::<DynamicList<C>>() {
-            list.0 = items;
+        let Some(list) = mirror.dynamics[index].as_any().downcast_mut::<DynamicList<C>>() else {
+            return;
+        };
+        let before = core::mem::replace(&mut list.0, items);
+        for item in before.iter().filter(|item| world.get::<C>(item.entity).is_none()) {
+            item.participants.iter().for_each(|p| mirror.wake(*p));
         }
     }
 

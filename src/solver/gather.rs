@@ -218,8 +218,9 @@ fn body_settings(world: &World, mirror: &mut Mirror, settings: &SolverSettings, 
         let force = body.entity.and_then(|e| world.get::<AppliedForce>(e));
         body.radius = positive(chosen.and_then(|s| s.radius).unwrap_or(settings.particle_radius));
         body.friction = chosen.map_or(default(), |s| s.friction);
-        let rate = positive(chosen.and_then(|s| s.damping).unwrap_or(settings.damping));
-        let factor = ops::exp(-rate * time.h);
+        let own = chosen.and_then(|s| s.damping);
+        let kept = |usual: f32| ops::exp(-positive(own.unwrap_or(usual)) * time.h);
+        let (kept, kept_relative) = (kept(settings.damping), kept(settings.relative_damping));
         let mut total = finite(chosen.and_then(|s| s.gravity).unwrap_or(settings.gravity));
         if let Some(force) = force {
             let free: f32 = body
@@ -240,14 +241,15 @@ fn body_settings(world: &World, mirror: &mut Mirror, settings: &SolverSettings, 
             let slot = slot as usize;
             let free = inverse_mass[slot] > 0.0;
             acceleration[slot] = if free { total.extend(0.0) } else { Vec4::ZERO };
-            damping[slot] = factor;
-            if changed && !mirror.fresh {
-                islands[island_of[slot] as usize].wake = true;
+            let island = &mut islands[island_of[slot] as usize];
+            island.wake |= changed && !mirror.fresh;
+            if island.turning {
+                island.relative_damping = kept_relative;
+                damping[slot] = 1.0;
+            } else {
+                damping[slot] = kept;
             }
         }
-    }
-    for oriented in &mirror.oriented {
-        mirror.damping[oriented.slot as usize] = 1.0;
     }
 }
 
@@ -255,8 +257,11 @@ fn body_settings(world: &World, mirror: &mut Mirror, settings: &SolverSettings, 
 fn states(world: &mut World, mirror: &mut Mirror, queries: &mut Queries) {
     let disabled = |e: Entity| world.get::<Disabled>(e).is_some();
     for island in &mut mirror.islands {
-        let entities = island.bodies.iter().filter_map(|b| mirror.bodies[*b as usize].entity);
-        island.disabled = entities.into_iter().any(disabled);
+        let entities = island.bodies.iter().map(|b| mirror.bodies[*b as usize].entity);
+        let entities: Vec<Option<Entity>> = entities.collect();
+        let own = |e: &Option<Entity>| world.get::<BodySettings>((*e)?)?.restore_momentum;
+        island.restore_momentum = entities.iter().any(|e| own(e).unwrap_or(island.turning));
+        island.disabled = entities.into_iter().flatten().any(disabled);
         if island.activity == Activity::Faulty {
             island.activity = Activity::Awake;
         }

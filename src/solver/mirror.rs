@@ -25,6 +25,7 @@ use crate::{
     obstacle::{Friction, Obstacle},
 };
 use bevy::{
+    ecs::entity::EntityHashSet,
     math::{DVec3, Vec4},
     platform::collections::HashMap,
     prelude::*,
@@ -92,6 +93,10 @@ pub(crate) struct Island {
     pub group: u32,
     /// Whether momentum that projection takes is given back.
     pub restore_momentum: bool,
+    /// Whether any of its particles turns.
+    pub turning: bool,
+    /// Part of the velocity relative to its rigid motion that it keeps in a substep.
+    pub relative_damping: f32,
     /// Whether a body of it is disabled.
     pub disabled: bool,
     /// Whether something that was not finite was read in this tick.
@@ -217,6 +222,8 @@ pub(crate) struct Mirror {
     pub obstacles: Vec<MirrorObstacle>,
     pub contacts: Vec<super::contact::IslandContacts>,
     pub dynamics: Vec<Box<dyn DynamicSet>>,
+    /// Constraints that were added since the last tick, not loaded.
+    pub added: EntityHashSet,
     /// Whether lanes must take the inverse masses anew.
     pub weights_changed: bool,
     /// Whether the arrays have no valid state yet, so that nothing is compared with it.
@@ -329,6 +336,13 @@ impl Mirror {
             });
         }
         views
+    }
+
+    /// Wakes the island of a particle.
+    pub fn wake(&mut self, particle: Entity) {
+        if let Some(slot) = self.slots.get(particle) {
+            self.islands[self.island_of[slot as usize] as usize].wake = true;
+        }
     }
 
     /// Forgets where a particle was before it was put at `position` (m, world).

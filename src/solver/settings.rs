@@ -13,9 +13,11 @@ pub struct SolverSettings {
     pub iterations: u32,
     /// Gravity (m/s²); 0 where it is not finite. Default: 9.81 down.
     pub gravity: Vec3,
-    /// Velocity damping c (1/s): v decays as e^(−ct). Not below 0. Default: 0.1. Particles that turn
-    /// have none of it.
+    /// Velocity damping c (1/s): v decays as e^(−ct). Not below 0. Default: 0.1.
     pub damping: f32,
+    /// Velocity damping of bodies whose particles turn (1/s), in place of `damping`: relative to the
+    /// body's rigid motion, so that it keeps its momentum. Not below 0. Default: 1.
+    pub relative_damping: f32,
     /// In which order constraints are projected. Default: [`ProjectionOrder::Colored`].
     pub order: ProjectionOrder,
     /// Most tasks that islands are spread over; 0 counts as 1. The result does not depend on it.
@@ -37,6 +39,7 @@ impl Default for SolverSettings {
             iterations: 1,
             gravity: Vec3::NEG_Y * 9.81,
             damping: 0.1,
+            relative_damping: 1.0,
             order: ProjectionOrder::Colored,
             max_tasks: usize::MAX,
             max_ticks_per_frame: 8,
@@ -48,10 +51,11 @@ impl Default for SolverSettings {
 
 impl SolverSettings {
     /// The defaults for a world in which a metre is `unit` long (pixels, say). A unit that is not a
-    /// positive number counts as 1.
+    /// positive number, or too great for gravity to be one, counts as 1.
     pub fn with_length_unit(unit: f32) -> Self {
-        let unit = if unit > 0.0 && unit.is_finite() { unit } else { 1.0 };
         let metres = Self::default();
+        let usable = unit > 0.0 && (metres.gravity * unit).is_finite();
+        let unit = if usable { unit } else { 1.0 };
         Self {
             gravity: metres.gravity * unit,
             particle_radius: metres.particle_radius * unit,
@@ -87,7 +91,7 @@ pub enum ProjectionOrder {
 pub struct BodySettings {
     /// Gravity (m/s²).
     pub gravity: Option<Vec3>,
-    /// Velocity damping (1/s).
+    /// Velocity damping (1/s): for a body whose particles turn, relative to its rigid motion.
     pub damping: Option<f32>,
     /// Radius of its particles (m).
     pub radius: Option<f32>,

@@ -25,6 +25,8 @@ pub(crate) trait CompiledType: Send + Sync {
     fn note_changes(&mut self, world: &mut World, mirror: &mut Mirror, index: usize) -> bool;
     /// Makes a despawned constraint do nothing; whether it was of this type.
     fn kill(&mut self, entity: Entity, mirror: &mut Mirror, index: usize) -> bool;
+    /// Wakes the island of a constraint, if it is of this type.
+    fn wake(&self, entity: Entity, mirror: &mut Mirror);
     /// Reads all constraints, in order of creation, with particles as `places` numbers them; those
     /// whose particles are gone are added to `orphans`.
     fn collect(&mut self, world: &mut World, places: &EntityTable<u32>, orphans: &mut Vec<Entity>);
@@ -63,6 +65,10 @@ pub trait AddConstraint {
 
 /// How a form of constraint is registered.
 pub trait Register<C: Constraint> {
+    /// Whether adding one calls for a new compilation.
+    #[doc(hidden)]
+    const COMPILED: bool = true;
+
     #[doc(hidden)]
     fn register(types: &mut Types<'_>);
 }
@@ -86,6 +92,8 @@ impl<C: GroupConstraint> Register<C> for GroupForm {
 }
 
 impl<C: DynamicConstraint> Register<C> for DynamicForm {
+    const COMPILED: bool = false;
+
     fn register(types: &mut Types<'_>) {
         types.types.dynamic.push(DynamicList::<C>::new_type());
         types.mirror.dynamics.push(DynamicList::<C>::new_set());
@@ -119,7 +127,11 @@ impl AddConstraint for App {
     {
         if register::<C>(self.world_mut()) {
             self.add_observer(|add: On<Add, C>, mut changes: ResMut<TopologyChanges>| {
-                changes.note_added(add.entity);
+                if <C::Form as Register<C>>::COMPILED {
+                    changes.note_added(add.entity);
+                } else {
+                    changes.note_dynamic_added(add.entity);
+                }
             });
             self.add_observer(|remove: On<Remove, C>, mut changes: ResMut<TopologyChanges>| {
                 changes.note_constraint_removed(remove.entity);
@@ -258,7 +270,11 @@ impl<C: LaneConstraint<N>, const N: usize> CompiledType for LaneType<C, N> {
         let mut recompile = false;
         let mut touched = Vec::new();
         for (entity, constraint) in query.iter(world) {
-            let Some((island, place)) = self.0.locations.get(entity) else { continue };
+            let Some((island, place)) = self.0.locations.get(entity) else {
+                // It rested for want of particles, and may have found them.
+                recompile = true;
+                continue;
+            };
             let named = constraint.particles().map(|p| mirror.slots.get(p));
             let first = mirror.islands.get(island as usize).map_or(0, |i| i.slots.start as u32);
             let Some(batch) = Self::batch(mirror, island, index) else { continue };
@@ -287,6 +303,12 @@ impl<C: LaneConstraint<N>, const N: usize> CompiledType for LaneType<C, N> {
             mirror.islands[island as usize].wake = true;
         }
         true
+    }
+
+    fn wake(&self, entity: Entity, mirror: &mut Mirror) {
+        if let Some((island, _)) = self.0.locations.get(entity) {
+            mirror.islands[island as usize].wake = true;
+        }
     }
 
     fn collect(&mut self, world: &mut World, places: &EntityTable<u32>, orphans: &mut Vec<Entity>) {
@@ -379,7 +401,11 @@ impl<C: GroupConstraint> CompiledType for GroupType<C> {
         let query = self.0.changed.get_or_insert_with(|| world.query_filtered());
         let mut recompile = false;
         for (entity, constraint) in query.iter(world) {
-            let Some((island, place)) = self.0.locations.get(entity) else { continue };
+            let Some((island, place)) = self.0.locations.get(entity) else {
+                // It rested for want of particles, and may have found them.
+                recompile = true;
+                continue;
+            };
             let named: Vec<Option<u32>> =
                 constraint.particles().into_iter().map(|p| mirror.slots.get(p)).collect();
             let first = mirror.islands.get(island as usize).map_or(0, |i| i.slots.start as u32);
@@ -401,6 +427,12 @@ impl<C: GroupConstraint> CompiledType for GroupType<C> {
             mirror.islands[island as usize].wake = true;
         }
         true
+    }
+
+    fn wake(&self, entity: Entity, mirror: &mut Mirror) {
+        if let Some((island, _)) = self.0.locations.get(entity) {
+            mirror.islands[island as usize].wake = true;
+        }
     }
 
     fn collect(&mut self, world: &mut World, places: &EntityTable<u32>, orphans: &mut Vec<Entity>) {

@@ -36,7 +36,8 @@ fn update_island(view: &mut IslandView<'_>, time: &StepTime) {
         oriented.angular_velocity += per_second * oriented.turn;
     }
     let momentum = view.contacts.momentum.take();
-    if !view.contacts.touching && momentum.is_none() {
+    let kept_relative = view.island.relative_damping;
+    if !view.contacts.touching && momentum.is_none() && kept_relative == 1.0 {
         update_and_damp(view, per_second);
         return;
     }
@@ -50,6 +51,9 @@ fn update_island(view: &mut IslandView<'_>, time: &StepTime) {
         && !view.island.touched
     {
         momentum.restore(view);
+    }
+    if kept_relative != 1.0 {
+        damp_relative(view, kept_relative);
     }
     for i in 0..view.len() {
         let v = view.velocity[i] + view.velocity_change[i];
@@ -178,6 +182,25 @@ impl Momentum {
                 oriented.angular_velocity += spin;
             }
         }
+    }
+}
+
+/// Keeps a part of the velocity relative to the island's rigid motion: linear and angular momentum stay.
+fn damp_relative(view: &mut IslandView<'_>, kept: f32) {
+    let Inertia { mass, centre, tensor } = inertia(view);
+    if mass <= 0.0 {
+        return;
+    }
+    let Momentum { linear, angular } = Momentum::about(view, centre);
+    let (velocity, spin) = (linear / mass, solve(tensor, angular));
+    for i in free(view) {
+        let r = view.position[i].truncate() - centre;
+        let own = (view.velocity[i] + view.velocity_change[i]).truncate();
+        let relative = own - velocity - spin.cross(r);
+        view.velocity_change[i] += ((kept - 1.0) * relative).extend(0.0);
+    }
+    for oriented in view.oriented.iter_mut().filter(|o| !o.held) {
+        oriented.angular_velocity += (kept - 1.0) * (oriented.angular_velocity - spin);
     }
 }
 
