@@ -77,7 +77,7 @@ pub fn app(max_tasks: usize) -> App {
     let mut app = App::new();
     app.add_plugins((MinimalPlugins, TransformPlugin))
         .insert_resource(TimeUpdateStrategy::FixedTimesteps(1));
-    #[cfg(not(feature = "lean"))]
+    #[cfg(feature = "render")]
     app.add_plugins(AssetPlugin::default()).init_asset::<Mesh>();
     app.add_plugins(PliantPlugins::default().with_settings(settings));
     app.finish();

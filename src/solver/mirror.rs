@@ -101,8 +101,6 @@ pub(crate) struct Island {
     pub disabled: bool,
     /// Whether something that was not finite was read in this tick.
     pub bad_input: bool,
-    /// Whether its fault has been told.
-    pub told_faulty: bool,
     /// Whether something outside the island touched it in this tick.
     pub touched: bool,
     /// Whether anything must wake it at the next chance.

@@ -10,7 +10,12 @@ use super::{
     mirror::{Activity, Mirror},
     settings::{SolverSettings, StepTime},
 };
-use bevy::{math::Vec4, platform::collections::HashMap, prelude::*};
+use bevy::{
+    ecs::{entity_disabling::Disabled, query::Allow},
+    math::Vec4,
+    platform::collections::HashMap,
+    prelude::*,
+};
 
 const STILL_TIME: f32 = 0.5;
 const STILL_SPEED: f32 = 0.05;
@@ -78,17 +83,21 @@ pub(super) fn join_wake_groups(mirror: &mut Mirror, rule: &SleepRule) {
     }
 }
 
+/// What is frozen and was told of.
+type Told<'w, 's> = Query<'w, 's, (), (With<Faulty>, Allow<Disabled>)>;
+
 /// Freezes what stopped being finite, and counts how long each particle has been still.
 pub(super) fn sleep(
     mut mirror: ResMut<Mirror>,
     settings: Res<SolverSettings>,
     time: Res<StepTime>,
+    told: Told,
     mut commands: Commands,
     mut diagnostics: ResMut<SolverDiagnostics>,
 ) {
     let started = SolverDiagnostics::start();
     let mirror = &mut *mirror;
-    freeze_faults(mirror, &mut commands);
+    freeze_faults(mirror, &told, &mut commands);
     let rule = SleepRule::new(&settings, time.tick);
     if rule.enabled {
         count_still_ticks(mirror);
@@ -140,7 +149,7 @@ fn count_still_ticks(mirror: &mut Mirror) {
 
 /// Marks groups with a state that is not finite, and tells of them. Their particles are not written
 /// back, so they keep their last finite pose.
-fn freeze_faults(mirror: &mut Mirror, commands: &mut Commands) {
+fn freeze_faults(mirror: &mut Mirror, told: &Told, commands: &mut Commands) {
     let mut failed = vec![false; mirror.islands.len()];
     for island in &mut mirror.islands {
         let slots = island.slots.clone();
@@ -160,16 +169,18 @@ fn freeze_faults(mirror: &mut Mirror, commands: &mut Commands) {
     }
     let mut particles: HashMap<u32, Vec<Entity>> = HashMap::default();
     for island in &mut mirror.islands {
-        let now = failed[island.group as usize];
-        if now {
+        if failed[island.group as usize] {
             island.activity = Activity::Faulty;
         }
-        if now && !island.told_faulty {
+        if island.activity == Activity::Faulty {
             for slot in island.particles() {
-                particles.entry(mirror.body[slot]).or_default().push(mirror.entities[slot]);
+                let (body, particle) = (mirror.body[slot], mirror.entities[slot]);
+                let marked = mirror.bodies[body as usize].entity.unwrap_or(particle);
+                if !told.contains(marked) {
+                    particles.entry(body).or_default().push(particle);
+                }
             }
         }
-        island.told_faulty = island.activity == Activity::Faulty;
     }
     let mut faults: Vec<(u32, Vec<Entity>)> = particles.into_iter().collect();
     faults.sort_unstable_by_key(|(body, _)| *body);
