@@ -132,7 +132,7 @@ pub struct Pinned;
 /// its `Transform`, the particle stays where it is.
 #[derive(Component, Reflect, Clone, Copy, Debug, PartialEq)]
 #[reflect(Component, Debug, PartialEq, Clone)]
-#[component(on_add = note_weights, on_remove = note_weights)]
+#[component(on_insert = note_weights, on_remove = note_weights)]
 pub struct PinnedTo {
     /// The entity that carries the particle.
     #[entities]
@@ -151,7 +151,7 @@ pub struct Planar;
 #[derive(Component, Reflect, Clone, Copy, Debug, PartialEq, Eq)]
 #[reflect(Component, Debug, PartialEq, Clone)]
 #[relationship(relationship_target = Particles)]
-#[component(on_add = note_recompile)]
+#[component(on_add = note_recompile, on_remove = note_recompile)]
 pub struct ParticleOf(#[entities] pub Entity);
 
 /// The particles of a body, in the order in which they were added.
@@ -194,6 +194,9 @@ pub struct SolverState {
     pub still_position: Vec3,
     /// For how many ticks it has stayed near `still_position`.
     pub still_ticks: u32,
+    /// The position that the solver wrote last (m, world); `None` before it did. Tells whether someone
+    /// else moved the particle since, and from where a pin is swept.
+    pub written: Option<Vec3>,
     /// One more than the particle's slot in the mirror; 0 before it has one.
     #[reflect(ignore)]
     pub(crate) slot_plus_one: u32,

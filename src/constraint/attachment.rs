@@ -28,8 +28,8 @@ pub struct Attachment {
     /// What holds it.
     #[entities]
     pub anchor: Entity,
-    /// Where on the anchor: in its frame, before its scale; for a plain particle, from its position in
-    /// world axes. `None` means where the particle is at the next tick. Default: `None`.
+    /// Where on the anchor: in its frame, before its scale; for a particle, from its position in world
+    /// axes. `None` means where the particle is at the next tick. Default: `None`.
     pub offset: Option<Vec3>,
     /// Compliance α (m/N); 0 is rigid. Default: 0.
     pub compliance: f32,
@@ -176,7 +176,7 @@ impl DynamicConstraint for Attachment {
         };
         let Some(target) = target else { return };
         let (w, wa) = (particles.weight(0), particles.weight(1));
-        if w <= 0.0 {
+        if w + wa <= 0.0 {
             return;
         }
         let alpha = (held.compliance / (h * h)).min(1e30);

@@ -60,6 +60,8 @@ pub struct DynamicParticles<'a> {
     pub(crate) velocity_change: &'a [Vec4],
     pub(crate) inverse_mass: &'a [f32],
     pub(crate) slots: &'a [Option<u32>],
+    /// Whether each participant's island is simulated; if not, it is as good as held.
+    pub(crate) awake: &'a [bool],
     /// Origin of each participant's island (m, world).
     pub(crate) origins: &'a [DVec3],
     pub(crate) target: Option<TargetMotion>,
@@ -97,12 +99,12 @@ impl DynamicParticles<'_> {
 
     /// Inverse mass (1/kg); 0 where it is held or no particle.
     pub fn weight(&self, i: usize) -> f32 {
-        self.slot(i).map_or(0.0, |slot| self.inverse_mass[slot])
+        self.slot(i).filter(|_| self.awake[i]).map_or(0.0, |slot| self.inverse_mass[slot])
     }
 
     /// Moves a participant by `change` (m).
     pub fn shift(&mut self, i: usize, change: Vec3) {
-        if let Some(slot) = self.slot(i) {
+        if let Some(slot) = self.slot(i).filter(|_| self.awake[i]) {
             self.position[slot] += change.extend(0.0);
         }
     }

@@ -8,13 +8,18 @@ mod half_space;
 
 pub use friction::Friction;
 
-use crate::math::pose::Pose;
-use bevy::{math::DVec3, prelude::*};
+use crate::{math::pose::Pose, particle::TopologyChanges};
+use bevy::{
+    ecs::{lifecycle::HookContext, world::DeferredWorld},
+    math::DVec3,
+    prelude::*,
+};
 
 /// A solid that particles cannot enter.
 #[derive(Component, Reflect, Clone, Copy, Debug, Default, PartialEq)]
 #[reflect(Component, Default, Debug, PartialEq, Clone)]
 #[require(Transform)]
+#[component(on_add = note_obstacle)]
 pub struct Obstacle {
     /// Its shape, in its own frame.
     pub shape: ObstacleShape,
@@ -31,6 +36,13 @@ pub enum ObstacleShape {
     /// All points below the plane through the origin with normal +Y.
     #[default]
     HalfSpace,
+}
+
+/// Obstacles act in the order of creation, so they need one.
+fn note_obstacle(mut world: DeferredWorld, context: HookContext) {
+    if let Some(mut changes) = world.get_resource_mut::<TopologyChanges>() {
+        changes.note_dynamic_added(context.entity);
+    }
 }
 
 impl Obstacle {

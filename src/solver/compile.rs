@@ -12,9 +12,11 @@ use super::{
     types::ConstraintTypes,
 };
 use crate::particle::{
-    BuildOrder, OrientedParticle, Particle, ParticleOf, Planar, SolverState, TopologyChanges,
+    BuildOrder, OrientedParticle, Particle, ParticleOf, Particles, PinnedTo, Planar, SolverState,
+    TopologyChanges,
 };
 use bevy::{
+    ecs::{entity_disabling::Disabled, query::Allow},
     math::{DVec3, Vec4},
     platform::collections::HashMap,
     prelude::*,
@@ -36,39 +38,48 @@ pub(super) fn compile(
         >,
     >,
     mut last_order: Local<Option<ProjectionOrder>>,
+    mut moved: Local<Option<QueryState<(), Changed<Particles>>>>,
+    mut repinned: Local<Option<QueryState<(), Changed<PinnedTo>>>>,
 ) {
     let started = SolverDiagnostics::start();
     let order = world.resource::<SolverSettings>().order;
+    let mut orphans = Vec::new();
     world.resource_scope(|world, mut types: Mut<ConstraintTypes>| {
         world.resource_scope(|world, mut mirror: Mut<Mirror>| {
             let mut again = last_order.replace(order) != Some(order);
-            again |= follow_changes(world, &mut types, &mut mirror);
+            let mut newly_added = Vec::new();
+            again |= moved.get_or_insert_with(|| world.query_filtered()).iter(world).next().is_some();
+            mirror.weights_changed |=
+                repinned.get_or_insert_with(|| world.query_filtered()).iter(world).next().is_some();
+            again |= follow_changes(world, &mut types, &mut mirror, &mut newly_added);
             if !again {
                 return;
             }
-            // Orphans are despawned, which may be noted as changes already dealt with here.
             let query = particles.get_or_insert_with(|| world.query());
             let restless = restless_particles(world, &mirror);
-            let orphans = compile_anew(world, &mut types, &mut mirror, query, order);
+            orphans = compile_anew(world, &mut types, &mut mirror, query, order);
             restless.into_iter().for_each(|particle| mirror.wake(particle));
-            for &entity in &mirror.added.clone() {
+            for entity in core::mem::take(&mut newly_added) {
                 types.compiled.iter().for_each(|kind| kind.wake(entity, &mut mirror));
             }
-            for orphan in orphans {
-                if let Ok(entity) = world.get_entity_mut(orphan) {
-                    entity.despawn();
-                }
-            }
-            let mut changes = world.resource_mut::<TopologyChanges>();
-            changes.removed_constraints.clear();
-            changes.recompile = false;
         });
     });
+    // Only now, since observers of it may want what was taken out of the world.
+    for orphan in orphans {
+        if let Ok(entity) = world.get_entity_mut(orphan) {
+            entity.despawn();
+        }
+    }
     world.resource_mut::<SolverDiagnostics>().stop(Stage::Compile, started);
 }
 
 /// Parameters and removals; whether a new compilation is needed.
-fn follow_changes(world: &mut World, types: &mut ConstraintTypes, mirror: &mut Mirror) -> bool {
+fn follow_changes(
+    world: &mut World,
+    types: &mut ConstraintTypes,
+    mirror: &mut Mirror,
+    newly_added: &mut Vec<Entity>,
+) -> bool {
     let mut again = false;
     for (index, kind) in types.compiled.iter_mut().enumerate() {
         again |= kind.note_changes(world, mirror, index);
@@ -78,7 +89,9 @@ fn follow_changes(world: &mut World, types: &mut ConstraintTypes, mirror: &mut M
     mirror.weights_changed |= core::mem::take(&mut changes.weights);
     let unordered = core::mem::take(&mut changes.unordered);
     let removed = core::mem::take(&mut changes.removed_constraints);
-    mirror.added = give_build_orders(world, unordered).into_iter().collect();
+    *newly_added = give_build_orders(world, unordered);
+    mirror.added.extend(newly_added.iter().copied());
+    let any_removed = !removed.is_empty();
     for entity in removed {
         for (index, kind) in types.compiled.iter_mut().enumerate() {
             if kind.kill(entity, mirror, index) {
@@ -89,7 +102,9 @@ fn follow_changes(world: &mut World, types: &mut ConstraintTypes, mirror: &mut M
     if again {
         return true;
     }
-    count_constraints(types, mirror);
+    if any_removed {
+        count_constraints(types, mirror);
+    }
     mirror.islands.iter().flat_map(|i| &i.batches).flatten().any(|b| b.dead() * 10 > b.len())
 }
 
@@ -182,7 +197,16 @@ fn compile_anew(
         });
     }
 
+    mirror.old_weights.clear();
+    for (entity, weight) in mirror.entities.iter().zip(&mirror.inverse_mass) {
+        mirror.old_weights.insert(*entity, *weight);
+    }
     let slots = layout(mirror, &found, &mut sets);
+    // Whoever is not found must not keep a slot that is another's now.
+    let mut states = world.query_filtered::<&mut SolverState, Allow<Disabled>>();
+    for mut state in states.iter_mut(world) {
+        state.bypass_change_detection().slot_plus_one = 0;
+    }
     bodies(world, mirror, &found, &slots);
     for kind in &mut types.compiled {
         let Mirror { islands, island_of, .. } = mirror;
@@ -307,14 +331,21 @@ fn layout(mirror: &mut Mirror, found: &[Found], sets: &mut DisjointSets) -> Vec<
 /// Lists bodies and their particles. Body 0 is that of the particles without one.
 fn bodies(world: &World, mirror: &mut Mirror, found: &[Found], slots: &[u32]) {
     let settings = world.resource::<SolverSettings>();
+    let old: HashMap<Option<Entity>, Vec3> =
+        mirror.bodies.iter().map(|b| (b.entity, b.acceleration)).collect();
+    let known_body = |entity: Option<Entity>| {
+        let mut body = MirrorBody::new(entity, settings.particle_radius);
+        body.acceleration = old.get(&entity).copied().unwrap_or(Vec3::NAN);
+        body
+    };
     mirror.bodies.clear();
-    mirror.bodies.push(MirrorBody::new(None, settings.particle_radius));
+    mirror.bodies.push(known_body(None));
     let mut known: HashMap<Entity, u32> = HashMap::default();
     for (particle, &slot) in found.iter().zip(slots) {
         let body = match particle.body {
             None => 0,
             Some(entity) => *known.entry(entity).or_insert_with(|| {
-                let mut body = MirrorBody::new(Some(entity), settings.particle_radius);
+                let mut body = known_body(Some(entity));
                 body.planar = world.get::<Planar>(entity).is_some();
                 mirror.bodies.push(body);
                 mirror.bodies.len() as u32 - 1

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     constraint::{DynamicConstraint, DynamicParticles, Outcome},
-    particle::BuildOrder,
+    particle::{BuildOrder, Particle},
 };
 use bevy::{
     ecs::{query::QueryState, system::Commands, world::CommandQueue},
@@ -31,7 +31,7 @@ pub(crate) trait DynamicSet: Any + Send + Sync {
 pub(crate) trait DynamicType: Send + Sync {
     /// The anchors of all constraints.
     fn anchors(&mut self, world: &mut World, anchors: &mut Vec<Entity>);
-    /// Fills the type's set in the mirror.
+    /// Fills the type's set in the mirror; `doomed` gets those whose particle or anchor is gone.
     fn gather(
         &mut self,
         world: &mut World,
@@ -39,15 +39,24 @@ pub(crate) trait DynamicType: Send + Sync {
         targets: &EntityTable<u32>,
         time: &StepTime,
         index: usize,
+        doomed: &mut Vec<Entity>,
     );
-    /// Takes back what the tick found; despawns what broke.
-    fn finish(&mut self, world: &mut World, mirror: &mut Mirror, index: usize);
+    /// Takes back what the tick found; `queue` gets what becomes of what broke.
+    fn finish(
+        &mut self,
+        world: &mut World,
+        mirror: &mut Mirror,
+        index: usize,
+        queue: &mut CommandQueue,
+    );
 }
 
 struct Item<C: DynamicConstraint> {
     entity: Entity,
     participants: Vec<Entity>,
     slots: Vec<Option<u32>>,
+    /// Whether each participant's island is simulated.
+    awake: Vec<bool>,
     origins: Vec<DVec3>,
     target: Option<u32>,
     compiled: C::Compiled,
@@ -74,6 +83,7 @@ struct TypeOf<C: DynamicConstraint> {
 fn view<'a>(
     mirror: &'a mut Mirror,
     slots: &'a [Option<u32>],
+    awake: &'a [bool],
     origins: &'a [DVec3],
     target: Option<u32>,
     time: &StepTime,
@@ -85,6 +95,7 @@ fn view<'a>(
         velocity_change: &mirror.velocity_change,
         inverse_mass: &mirror.inverse_mass,
         slots,
+        awake,
         origins,
         target: target.map(|t| mirror.targets[t as usize]),
         sweep: time.sweep(),
@@ -107,11 +118,13 @@ impl<C: DynamicConstraint> DynamicSet for DynamicList<C> {
 
     fn project(&mut self, mirror: &mut Mirror, time: &StepTime) {
         for item in &mut self.0 {
-            let Some(Some(first)) = item.slots.first() else { continue };
-            let island = mirror.island_of[*first as usize] as usize;
-            if mirror.islands[island].activity == Activity::Awake {
-                let mut particles = view(mirror, &item.slots, &item.origins, item.target, time);
-                C::project(&mut item.compiled, &mut particles);
+            let Item { slots, awake, origins, target, compiled, .. } = item;
+            for (awake, slot) in awake.iter_mut().zip(slots.iter()) {
+                let island = slot.map(|slot| mirror.island_of[slot as usize] as usize);
+                *awake = island.is_some_and(|i| mirror.islands[i].activity == Activity::Awake);
+            }
+            if awake.first() == Some(&true) {
+                C::project(compiled, &mut view(mirror, slots, awake, origins, *target, time));
             }
         }
     }
@@ -124,7 +137,9 @@ impl<C: DynamicConstraint> DynamicSet for DynamicList<C> {
 impl<C: DynamicConstraint> DynamicType for TypeOf<C> {
     fn anchors(&mut self, world: &mut World, anchors: &mut Vec<Entity>) {
         let query = self.query.get_or_insert_with(|| world.query());
-        anchors.extend(query.iter(world).filter_map(|(_, _, c)| c.anchor()));
+        let found: Vec<Entity> = query.iter(world).filter_map(|(_, _, c)| c.anchor()).collect();
+        // Particles are where the solver has them, not where their transform is.
+        anchors.extend(found.into_iter().filter(|a| world.get::<Particle>(*a).is_none()));
     }
 
     fn gather(
@@ -134,6 +149,7 @@ impl<C: DynamicConstraint> DynamicType for TypeOf<C> {
         targets: &EntityTable<u32>,
         time: &StepTime,
         index: usize,
+        doomed: &mut Vec<Entity>,
     ) {
         let query = self.query.get_or_insert_with(|| world.query());
         let mut found: Vec<(u64, Entity, Vec<Entity>, Option<Entity>)> = Vec::new();
@@ -150,7 +166,7 @@ impl<C: DynamicConstraint> DynamicType for TypeOf<C> {
         for (_, entity, participants, anchor) in found {
             let gone = |e: &Entity| world.get_entity(*e).is_err();
             if participants.iter().any(gone) || anchor.iter().any(gone) {
-                world.despawn(entity);
+                doomed.push(entity);
                 continue;
             }
             let slots: Vec<Option<u32>> =
@@ -167,10 +183,11 @@ impl<C: DynamicConstraint> DynamicType for TypeOf<C> {
             let origins: Vec<DVec3> = slots.iter().map(origin).collect();
             let target = anchor.and_then(|anchor| targets.get(anchor));
             let Some(mut constraint) = world.get_mut::<C>(entity) else { continue };
-            let particles = view(mirror, &slots, &origins, target, time);
+            let awake = vec![true; slots.len()];
+            let particles = view(mirror, &slots, &awake, &origins, target, time);
             let prepared = constraint.bypass_change_detection().prepare(&particles);
             if let Some(compiled) = prepared {
-                items.push(Item { entity, participants, slots, origins, target, compiled });
+                items.push(Item { entity, participants, slots, awake, origins, target, compiled });
             }
         }
         let Some(list) = mirror.dynamics[index].as_any().downcast_mut::<DynamicList<C>>() else {
@@ -182,11 +199,16 @@ impl<C: DynamicConstraint> DynamicType for TypeOf<C> {
         }
     }
 
-    fn finish(&mut self, world: &mut World, mirror: &mut Mirror, index: usize) {
+    fn finish(
+        &mut self,
+        world: &mut World,
+        mirror: &mut Mirror,
+        index: usize,
+        queue: &mut CommandQueue,
+    ) {
         let Some(list) = mirror.dynamics[index].as_any().downcast_mut::<DynamicList<C>>() else {
             return;
         };
-        let mut queue = CommandQueue::default();
         for item in &list.0 {
             let slot = item.slots.iter().flatten().next().copied().unwrap_or(0);
             let island = mirror.island_of.get(slot as usize).copied().unwrap_or(0);
@@ -199,7 +221,6 @@ impl<C: DynamicConstraint> DynamicType for TypeOf<C> {
                 queue.push(broken::<C>(item.entity));
             }
         }
-        queue.apply(world);
     }
 }
 

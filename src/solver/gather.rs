@@ -11,12 +11,12 @@ use super::{
 use crate::{
     math::ellipsoid,
     obstacle::Obstacle,
-    particle::{OrientedParticle, Particle, Pinned, PinnedTo, SolverState},
+    particle::{BuildOrder, OrientedParticle, Particle, Pinned, PinnedTo, SolverState},
     solver::events::Faulty,
 };
 use bevy::{
     ecs::{entity_disabling::Disabled, query::Allow},
-    math::{DVec3, ops},
+    math::ops,
     prelude::*,
 };
 
@@ -27,8 +27,8 @@ pub(super) struct Queries {
     particles: QueryState<(&'static Particle, &'static SolverState)>,
     pins: QueryState<PinQuery>,
     oriented: QueryState<(&'static OrientedParticle, &'static Particle)>,
-    obstacles: QueryState<(Entity, &'static Obstacle)>,
-    pushed: QueryState<(&'static Particle, &'static AppliedForce)>,
+    obstacles: QueryState<(Entity, &'static Obstacle, Option<&'static BuildOrder>)>,
+    pushed: QueryState<(&'static Particle, Ref<'static, AppliedForce>)>,
     pushed_entities: QueryState<Entity, (With<Particle>, With<AppliedForce>)>,
     faulty: QueryState<Entity, (With<Faulty>, Allow<Disabled>)>,
 }
@@ -53,9 +53,9 @@ pub(super) fn gather(world: &mut World, mut queries: Local<Option<Queries>>) {
     let queries = queries.get_or_insert_with(|| Queries::new(world));
     let time = *world.resource::<StepTime>();
     let settings = world.resource::<SolverSettings>().clone();
+    let mut doomed = Vec::new();
     world.resource_scope(|world, mut mirror: Mut<Mirror>| {
         let mirror = &mut *mirror;
-        let held_before = held_positions(mirror);
         origins(world, mirror, queries);
         particles(world, mirror, queries);
         if mirror.weights_changed {
@@ -65,26 +65,22 @@ pub(super) fn gather(world: &mut World, mut queries: Local<Option<Queries>>) {
         states(world, mirror, queries);
         body_settings(world, mirror, &settings, &time);
         applied_forces(world, mirror, queries);
-        kinematics(world, mirror, &held_before);
+        kinematics(world, mirror, queries);
         obstacles(world, mirror, queries);
-        dynamics(world, mirror, &time);
+        dynamics(world, mirror, &time, &mut doomed);
         let rule = SleepRule::new(&settings, time.tick);
         join_wake_groups(mirror, &rule);
         mirror.fresh = false;
+        mirror.knows_obstacles = true;
+        mirror.added.clear();
     });
-    world.resource_mut::<SolverDiagnostics>().stop(Stage::Gather, started);
-}
-
-/// Where held particles whose position the user writes were, before they are read anew (m, world).
-fn held_positions(mirror: &Mirror) -> Vec<(u32, DVec3)> {
-    if mirror.fresh {
-        return Vec::new();
+    // Only now, since observers of it may want what was taken out of the world.
+    for entity in doomed {
+        if let Ok(entity) = world.get_entity_mut(entity) {
+            entity.despawn();
+        }
     }
-    let exact = |slot: u32| {
-        let origin = mirror.islands[mirror.island_of[slot as usize] as usize].origin;
-        mirror.position[slot as usize].truncate().as_dvec3() + origin
-    };
-    mirror.pins.iter().filter(|p| p.to.is_none()).map(|p| (p.slot, exact(p.slot))).collect()
+    world.resource_mut::<SolverDiagnostics>().stop(Stage::Gather, started);
 }
 
 /// Lets each island's origin follow its first particle.
@@ -112,6 +108,8 @@ fn particles(world: &World, mirror: &mut Mirror, queries: &mut Queries) {
             let Some(slot) = (state.slot_plus_one as usize).checked_sub(1) else { continue };
             let Some(&island) = mirror.island_of.get(slot) else { continue };
             let island = &mut mirror.islands[island as usize];
+            // Someone else moved it, whatever the solver did meanwhile.
+            island.wake |= state.written.is_some_and(|written| written != particle.position);
             let exact = exact_position(particle.position, state.remainder);
             let local = (exact - island.origin).as_vec3().extend(0.0);
             let velocity = particle.velocity.extend(0.0);
@@ -124,10 +122,9 @@ fn particles(world: &World, mirror: &mut Mirror, queries: &mut Queries) {
                 mirror.still[slot] = (state.still_position, state.still_ticks);
                 island.wake |= particle.velocity != Vec3::ZERO;
             } else if island.activity == Activity::Asleep {
-                island.wake |=
-                    particle.velocity != Vec3::ZERO || particle.position != mirror.previous[slot];
+                island.wake |= particle.velocity != Vec3::ZERO;
             }
-            if mirror.mass[slot] != particle.mass {
+            if mirror.mass[slot].to_bits() != particle.mass.to_bits() {
                 mirror.mass[slot] = particle.mass;
                 mirror.weights_changed = true;
             }
@@ -160,9 +157,9 @@ fn weights(world: &mut World, mirror: &mut Mirror, queries: &mut Queries) {
         }
         if mirror.inverse_mass[index] != inverse_mass {
             mirror.inverse_mass[index] = inverse_mass;
-            if !mirror.fresh {
-                mirror.islands[mirror.island_of[index] as usize].wake = true;
-            }
+            let same = mirror.fresh
+                && mirror.old_weights.get(entity).is_none_or(|old| old == inverse_mass);
+            mirror.islands[mirror.island_of[index] as usize].wake |= !same;
         }
     }
     mirror.pins.sort_unstable_by_key(|p| p.slot);
@@ -235,14 +232,14 @@ fn body_settings(world: &World, mirror: &mut Mirror, settings: &SolverSettings, 
         if body.planar {
             total.z = 0.0;
         }
-        let changed = total != body.acceleration;
+        let changed = !body.acceleration.is_nan() && total != body.acceleration;
         body.acceleration = total;
         for &slot in &body.slots {
             let slot = slot as usize;
             let free = inverse_mass[slot] > 0.0;
             acceleration[slot] = if free { total.extend(0.0) } else { Vec4::ZERO };
             let island = &mut islands[island_of[slot] as usize];
-            island.wake |= changed && !mirror.fresh;
+            island.wake |= changed;
             if island.turning {
                 island.relative_damping = kept_relative;
                 damping[slot] = 1.0;
@@ -271,7 +268,8 @@ fn states(world: &mut World, mirror: &mut Mirror, queries: &mut Queries) {
         let body = mirror.bodies.iter().find(|b| b.entity == Some(entity));
         let slot = mirror.slots.get(entity);
         for slot in body.map_or(&[][..], |b| &b.slots).iter().copied().chain(slot) {
-            mirror.islands[mirror.island_of[slot as usize] as usize].activity = Activity::Faulty;
+            let island = &mut mirror.islands[mirror.island_of[slot as usize] as usize];
+            island.activity = Activity::Faulty;
         }
     }
 }
@@ -283,11 +281,13 @@ fn applied_forces(world: &mut World, mirror: &mut Mirror, queries: &mut Queries)
         let Some(slot) = mirror.slots.get(entity).map(|s| s as usize) else { continue };
         let Ok((particle, force)) = queries.pushed.get(world, entity) else { continue };
         let total = force.acceleration + force.force * particle.inverse_mass();
+        let changed = force.is_changed();
         if total.is_finite() && mirror.inverse_mass[slot] > 0.0 {
             mirror.acceleration[slot] += total.extend(0.0);
             let island = &mut mirror.islands[mirror.island_of[slot] as usize];
             island.touched = true;
-            island.wake |= total != Vec3::ZERO;
+            // It was awake when the force began to act; a steady one may lie still.
+            island.wake |= changed;
         } else {
             warn_once!("the force on {entity} is not finite: it is ignored");
         }
@@ -295,7 +295,8 @@ fn applied_forces(world: &mut World, mirror: &mut Mirror, queries: &mut Queries)
 }
 
 /// How held particles move over this tick.
-fn kinematics(world: &World, mirror: &mut Mirror, held_before: &[(u32, DVec3)]) {
+fn kinematics(world: &World, mirror: &mut Mirror, queries: &mut Queries) {
+    queries.particles.update_archetypes(world);
     let targets = &world.resource::<Targets>().0;
     mirror.kinematic.clear();
     for pin in &mirror.pins {
@@ -310,8 +311,11 @@ fn kinematics(world: &World, mirror: &mut Mirror, held_before: &[(u32, DVec3)]) 
             island.wake |= motion.start != motion.end || (end - here).abs().max_element() > 1e-3;
             KinematicPath::Anchor { target, offset }
         } else {
-            let before = held_before.binary_search_by_key(&pin.slot, |(slot, _)| *slot);
-            let start = before.map_or(here, |i| (held_before[i].1 - island.origin).as_vec3());
+            let state = queries.particles.get_manual(world, mirror.entities[slot]);
+            let written = state.ok().and_then(|(particle, state)| {
+                state.written.filter(|written| *written != particle.position)
+            });
+            let start = written.map_or(here, |w| (w.as_dvec3() - island.origin).as_vec3());
             island.wake |= start != here;
             KinematicPath::Line { start, end: here }
         };
@@ -322,34 +326,39 @@ fn kinematics(world: &World, mirror: &mut Mirror, held_before: &[(u32, DVec3)]) 
 
 fn obstacles(world: &mut World, mirror: &mut Mirror, queries: &mut Queries) {
     let targets = core::mem::take(&mut world.resource_mut::<Targets>().0);
-    let mut found: Vec<(Entity, MirrorObstacle)> = queries
+    let mut found: Vec<(Option<BuildOrder>, Entity, MirrorObstacle)> = queries
         .obstacles
         .iter(world)
-        .filter_map(|(entity, obstacle)| {
+        .filter_map(|(entity, obstacle, order)| {
             let motion = mirror.targets[targets.get(entity)? as usize];
-            Some((entity, MirrorObstacle { obstacle: *obstacle, motion }))
+            Some((order.copied(), entity, MirrorObstacle { obstacle: *obstacle, motion }))
         })
         .collect();
     world.resource_mut::<Targets>().0 = targets;
-    found.sort_unstable_by_key(|(entity, _)| *entity);
-    let found: Vec<MirrorObstacle> = found.into_iter().map(|(_, o)| o).collect();
+    found.sort_unstable_by_key(|(order, entity, _)| (*order, *entity));
+    let found: Vec<MirrorObstacle> = found.into_iter().map(|(.., o)| o).collect();
     let moved = |o: &MirrorObstacle| o.motion.start != o.motion.end;
     let same = found.len() == mirror.obstacles.len()
         && found
             .iter()
             .zip(&mirror.obstacles)
             .all(|(a, b)| a.obstacle == b.obstacle && a.motion.start == b.motion.end && !moved(a));
-    if !same && !mirror.fresh {
+    if !same && mirror.knows_obstacles {
         mirror.islands.iter_mut().for_each(|island| island.wake = true);
     }
     mirror.obstacles = found;
 }
 
-fn dynamics(world: &mut World, mirror: &mut Mirror, time: &StepTime) {
+fn dynamics(
+    world: &mut World,
+    mirror: &mut Mirror,
+    time: &StepTime,
+    doomed: &mut Vec<Entity>,
+) {
     world.resource_scope(|world, mut types: Mut<ConstraintTypes>| {
         let targets = core::mem::take(&mut world.resource_mut::<Targets>().0);
         for (index, kind) in types.dynamic.iter_mut().enumerate() {
-            kind.gather(world, mirror, &targets, time, index);
+            kind.gather(world, mirror, &targets, time, index, doomed);
         }
         world.resource_mut::<Targets>().0 = targets;
     });

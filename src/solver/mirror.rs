@@ -224,6 +224,10 @@ pub(crate) struct Mirror {
     pub added: EntityHashSet,
     /// Whether lanes must take the inverse masses anew.
     pub weights_changed: bool,
+    /// Inverse masses before the last compilation, to notice that they changed in the same tick.
+    pub old_weights: EntityTable<f32>,
+    /// Whether `obstacles` holds those of the last tick.
+    pub knows_obstacles: bool,
     /// Whether the arrays have no valid state yet, so that nothing is compared with it.
     pub fresh: bool,
     pub constraints: usize,

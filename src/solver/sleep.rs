@@ -190,17 +190,16 @@ fn freeze_faults(mirror: &mut Mirror, told: &Told, commands: &mut Commands) {
              pose; trigger `Rebuild` or `Teleport` on their body to revive it",
             particles.len()
         );
-        match mirror.bodies[body as usize].entity {
-            Some(entity) => {
-                commands.entity(entity).insert(Faulty);
+        // What owns them may be gone since this tick was compiled.
+        let mut tell = |entity: Entity, particles: Vec<Entity>| {
+            if let Ok(mut owner) = commands.get_entity(entity) {
+                owner.try_insert(Faulty);
                 commands.trigger(BodyFault { entity, particles });
             }
-            None => {
-                for particle in particles {
-                    commands.entity(particle).insert(Faulty);
-                    commands.trigger(BodyFault { entity: particle, particles: vec![particle] });
-                }
-            }
+        };
+        match mirror.bodies[body as usize].entity {
+            Some(entity) => tell(entity, particles),
+            None => particles.into_iter().for_each(|particle| tell(particle, vec![particle])),
         }
     }
 }

@@ -139,6 +139,12 @@ pub(super) fn sample_targets(
         table.insert(entity, motions.len() as u32);
         motions.push(motion);
     }
+    // What is no anchor any more must not be swept from an old place when it becomes one again.
+    let stale: Vec<Entity> =
+        poses.iter(world).map(|(e, _)| e).filter(|e| table.get(*e).is_none()).collect();
+    for entity in stale {
+        world.entity_mut(entity).remove::<TargetPose>();
+    }
     world.resource_mut::<Mirror>().targets = motions;
     world.resource_mut::<Targets>().0 = table;
 }

@@ -7,7 +7,7 @@ use super::{
     types::ConstraintTypes,
 };
 use crate::particle::{OrientedParticle, Particle, SolverState};
-use bevy::prelude::*;
+use bevy::{ecs::world::CommandQueue, prelude::*};
 
 type ParticleQuery = (&'static mut Particle, &'static mut SolverState);
 
@@ -20,15 +20,21 @@ pub(super) fn write_back(
 ) {
     let started = SolverDiagnostics::start();
     let time = *world.resource::<StepTime>();
+    let mut broken = CommandQueue::default();
     let (particles, oriented) = queries.get_or_insert_with(|| (world.query(), world.query()));
     world.resource_scope(|world, mut mirror: Mut<Mirror>| {
         let mirror = &mut *mirror;
         write_particles(world, mirror, particles);
         write_held(world, mirror, particles, &time);
-        for state in mirror.oriented.iter().filter(|o| simulated(mirror, o.slot)) {
-            if let Ok(mut oriented) = oriented.get_mut(world, state.entity) {
+        for state in &mirror.oriented {
+            let Ok(mut oriented) = oriented.get_mut(world, state.entity) else { continue };
+            if simulated(mirror, state.slot) {
                 oriented.rotation = state.rotation;
                 oriented.angular_velocity = state.angular_velocity;
+            } else if !(oriented.rotation.is_finite() && oriented.angular_velocity.is_finite()) {
+                // The body is frozen at its last finite pose.
+                oriented.rotation = state.previous_rotation;
+                oriented.angular_velocity = Vec3::ZERO;
             }
         }
         world.resource_scope(|world, mut types: Mut<ConstraintTypes>| {
@@ -36,7 +42,7 @@ pub(super) fn write_back(
                 kind.store(world, mirror, index);
             }
             for (index, kind) in types.dynamic.iter_mut().enumerate() {
-                kind.finish(world, mirror, index);
+                kind.finish(world, mirror, index, &mut broken);
             }
         });
         let mut clock = world.resource_mut::<SolverClock>();
@@ -44,6 +50,8 @@ pub(super) fn write_back(
         clock.elapsed += f64::from(time.tick);
         count(world, mirror);
     });
+    // Only now, since observers of it may want what was taken out of the world.
+    broken.apply(world);
     world.resource_mut::<SolverDiagnostics>().stop(Stage::WriteBack, started);
 }
 
@@ -68,6 +76,7 @@ fn write_particles(world: &mut World, mirror: &mut Mirror, query: &mut QueryStat
                     (particle.position, state.remainder) = split_position(local, island.origin);
                     particle.velocity = (velocity[slot] + velocity_change[slot]).truncate();
                     (state.still_position, state.still_ticks) = still[slot];
+                    state.written = Some(particle.position);
                 }
                 Activity::Faulty => {
                     if !particle.position.is_finite() {
@@ -75,6 +84,7 @@ fn write_particles(world: &mut World, mirror: &mut Mirror, query: &mut QueryStat
                         state.remainder = Vec3::ZERO;
                     }
                     particle.velocity = Vec3::ZERO;
+                    state.written = Some(particle.position);
                 }
                 Activity::Asleep | Activity::Disabled | Activity::Waiting => {}
             }
