@@ -76,7 +76,19 @@ fn main() -> AppExit {
             app.add_systems(Startup, hang).add_systems(Update, gather).add_observer(ripple);
         }
     }
-    app.run()
+    app.add_observer(restart).run()
+}
+
+/// A restart begins with the cloth as wide as it is built, and with the clock at 0.
+fn restart(
+    rebuild: On<Rebuild>,
+    mut cloths: Query<&mut Transform, With<Cloth>>,
+    mut clock: ResMut<SolverClock>,
+) {
+    if let Ok(mut transform) = cloths.get_mut(rebuild.entity) {
+        transform.scale = Vec3::ONE;
+        *clock = SolverClock::default();
+    }
 }
 
 /// The cloth that the command line describes, unpinned.

@@ -186,6 +186,7 @@ pub struct BuildOrder(pub u64);
 /// Saved with the particle, so that a loaded world goes on with the same bits.
 #[derive(Component, Reflect, Clone, Copy, Debug, Default, PartialEq)]
 #[reflect(Component, Default, Debug, PartialEq, Clone)]
+#[component(on_insert = note_recompile)]
 pub struct SolverState {
     /// The part of the position that the world's f32 coordinates cannot hold (m): the exact
     /// position is `Particle::position` plus this.

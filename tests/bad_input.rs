@@ -98,7 +98,7 @@ fn cloth() -> impl Strategy<Value = Cloth> {
             mass,
             compliance,
             bending_compliance: bending,
-            thickness: thick,
+            thickness: Some(thick),
             tether_slack: slack,
             damping: rest.0,
             friction: rest.1,
@@ -121,7 +121,7 @@ fn rope() -> impl Strategy<Value = Rope> {
             pins,
             mass_per_length: mass,
             compliance,
-            thickness,
+            thickness: Some(thickness),
             tether_slack: slack,
             damping: rest.0,
             friction: rest.1,
@@ -154,7 +154,13 @@ fn settings() -> impl Strategy<Value = SolverSettings> {
     );
     let damping = (mostly(0.1), mostly(1.0));
     (counts, vector(), damping, mostly(0.01), any::<[bool; 2]>()).prop_map(
-        |((substeps, iterations, max_tasks, ticks), gravity, (damping, relative), radius, flags)| {
+        |(
+            (substeps, iterations, max_tasks, ticks),
+            gravity,
+            (damping, relative),
+            radius,
+            flags,
+        )| {
             SolverSettings {
                 substeps,
                 iterations,

@@ -397,7 +397,7 @@ fn changes_of_the_material_leave_the_users_own_values_alone() {
     recipe.mass = ClothMass::PerArea(0.6);
     recipe.damping = Some(2.0);
     recipe.friction = Friction::NONE;
-    recipe.thickness = 0.05;
+    recipe.thickness = Some(0.05);
     tick(&mut app, 1);
     for (entity, compliance) in distances(&mut app) {
         assert_eq!(compliance, if entity == own { 0.125 } else { 1e-3 });

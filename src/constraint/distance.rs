@@ -103,7 +103,7 @@ impl LaneConstraint<2> for DistanceConstraint {
         let length = sqrt(squared);
         let (wa, wb) = (particles.weight(0), particles.weight(1));
         // Δλ/length: what a difference is multiplied with, before the inverse mass. The division does
-        // not wait for the root: that is worth a tenth of the time.
+        // not wait for the root.
         let scale = match soft {
             None => {
                 (*rest_length - length) * length * divide_or_zero(Vec4::ONE, (wa + wb) * squared)

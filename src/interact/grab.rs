@@ -122,16 +122,19 @@ fn grab(
         return;
     }
     let window = window.single().ok();
+    // What was taken in this very call is not in `holds` yet.
+    let mut taken: Vec<(Entity, HeldBy)> = Vec::new();
     for input in inputs.read() {
         let pointer = input.pointer_id;
         match input.action {
             PointerAction::Press(PointerButton::Primary)
-                if !holds.iter().any(|(_, held, _)| held.pointer == pointer) =>
+                if !holds.iter().any(|(_, held, _)| held.pointer == pointer)
+                    && !taken.iter().any(|(_, held)| held.pointer == pointer) =>
             {
                 if let Some(found) =
                     find(&input.location, &settings, &cameras, window, &particles, &bodies)
                 {
-                    take_hold(&mut commands, pointer, &found, &settings);
+                    taken.push(take_hold(&mut commands, pointer, &found, &settings));
                 }
             }
             PointerAction::Move { .. } => {
@@ -148,6 +151,9 @@ fn grab(
             PointerAction::Release(PointerButton::Primary) | PointerAction::Cancel => {
                 for (hold, held, _) in holds.iter().filter(|(_, h, _)| h.pointer == pointer) {
                     let_go(&mut commands, hold, held, particles.contains(held.particle));
+                }
+                for (hold, held) in taken.extract_if(.., |(_, held)| held.pointer == pointer) {
+                    let_go(&mut commands, hold, &held, particles.contains(held.particle));
                 }
             }
             _ => {}
@@ -246,7 +252,12 @@ fn point_under(
     point.is_finite().then_some(point)
 }
 
-fn take_hold(commands: &mut Commands, pointer: PointerId, found: &Found, settings: &GrabSettings) {
+fn take_hold(
+    commands: &mut Commands,
+    pointer: PointerId,
+    found: &Found,
+    settings: &GrabSettings,
+) -> (Entity, HeldBy) {
     let Found { particle, mass, position, camera, under } = *found;
     let anchor = commands.spawn(Transform::from_translation(position)).id();
     let compliance = if settings.compliance >= 0.0 { settings.compliance } else { 0.0 };
@@ -258,6 +269,8 @@ fn take_hold(commands: &mut Commands, pointer: PointerId, found: &Found, setting
         .with_max_force(settings.max_force);
     let attachment = commands.spawn(attachment).id();
     let offset = position - under;
-    commands.entity(anchor).insert(HeldBy { pointer, particle, attachment, camera, offset });
+    let held = HeldBy { pointer, particle, attachment, camera, offset };
+    commands.entity(anchor).insert(held.clone());
     commands.trigger(Grabbed { particle, pointer });
+    (anchor, held)
 }

@@ -111,7 +111,9 @@ pub(super) fn build<R: Recipe + Default + Reflect + TypePath>(
     bodies.sort_unstable();
     for (body, disabled) in bodies {
         if disabled {
-            world.entity_mut(body).insert(ChangedWhileDisabled);
+            if let Ok(mut body) = world.get_entity_mut(body) {
+                body.insert(ChangedWhileDisabled);
+            }
             continue;
         }
         let Some(recipe) = world.get::<R>(body).cloned() else { continue };
@@ -121,16 +123,18 @@ pub(super) fn build<R: Recipe + Default + Reflect + TypePath>(
             Ok(helper) => current_pose(&helper, body),
             Err(_) => None,
         };
-        let done = match built {
-            Some(built) if !again && recipe.same_shape(&built) => {
-                follow(world, body, &recipe, &built).map(|()| false)
+        let done = match &built {
+            Some(built) if !again && recipe.same_shape(built) => {
+                follow(world, body, &recipe, built).map(|()| false)
             }
-            _ => construct(world, body, &recipe, pose).map(|()| true),
+            _ => construct(world, body, &recipe, built.as_ref(), pose).map(|()| true),
         };
-        world.entity_mut(body).remove::<(MustRebuild, ChangedWhileDisabled)>();
+        // A user's observer may have despawned it meanwhile.
+        let Ok(mut entity) = world.get_entity_mut(body) else { continue };
+        entity.remove::<(MustRebuild, ChangedWhileDisabled)>();
         match done {
             Ok(anew) => {
-                world.entity_mut(body).insert(BuiltFrom(recipe));
+                entity.insert(BuiltFrom(recipe));
                 if anew {
                     world.trigger(BodyBuilt { entity: body });
                 }
@@ -151,6 +155,7 @@ fn construct<R: Recipe>(
     world: &mut World,
     body: Entity,
     recipe: &R,
+    built: Option<&R>,
     pose: Option<Pose>,
 ) -> Result<(), BuildError> {
     let flat = |scale: Vec3| scale.abs().min_element() < 1e-12;
@@ -173,10 +178,10 @@ fn construct<R: Recipe>(
     clear_constraints(world, body);
     let particles = place_particles(world, body, &plan, &pose);
     spawn_constraints(world, body, &plan, &particles, &material);
-    apply_settings(world, body, &material, None);
-    let mut body = world.entity_mut(body);
+    apply_settings(world, body, &material, built.map(R::material).as_ref());
+    let Ok(mut body) = world.get_entity_mut(body) else { return Ok(()) };
     body.remove::<Faulty>();
-    body.insert((crate::solver::Teleported, BuiltScale(pose.scale)));
+    body.insert(BuiltScale(pose.scale));
     // Pins start here, and are not swept from where the body was.
     if let Some(mut target) = body.get_mut::<TargetPose>() {
         *target = TargetPose::still(pose);
@@ -234,7 +239,10 @@ fn place_particles(world: &mut World, body: Entity, plan: &BodyPlan, pose: &Pose
             let entity = match entity {
                 Some(entity) => {
                     let was = world.get::<RestPose>(entity).map(|r| r.position);
-                    let mut entity = world.entity_mut(entity);
+                    let Ok(mut entity) = world.get_entity_mut(entity) else {
+                        particles.push(entity);
+                        continue;
+                    };
                     // The recipe's own pin goes; the user's stays.
                     if entity
                         .get::<PinnedTo>()
@@ -254,7 +262,7 @@ fn place_particles(world: &mut World, body: Entity, plan: &BodyPlan, pose: &Pose
         particles
     };
     for &pin in &plan.pins {
-        let mut particle = world.entity_mut(particles[pin as usize]);
+        let Ok(mut particle) = world.get_entity_mut(particles[pin as usize]) else { continue };
         if particle.get::<PinnedTo>().is_none() {
             particle.insert(PinnedTo { anchor: body, offset: plan.rest[pin as usize] });
         }
@@ -316,10 +324,10 @@ fn follow<R: Recipe>(
     recipe: &R,
     built: &R,
 ) -> Result<(), BuildError> {
+    recipe.check()?;
     if recipe == built {
         return Ok(());
     }
-    recipe.check()?;
     let (new, old) = (recipe.material(), built.material());
     if !recipe.same_mass(built) {
         change_masses(world, body, recipe, built)?;
@@ -377,16 +385,16 @@ fn change_compliances(world: &mut World, body: Entity, new: &Material, old: &Mat
 
 /// Writes damping, friction and radius into the body's settings.
 fn apply_settings(world: &mut World, body: Entity, new: &Material, old: Option<&Material>) {
-    let mut body = world.entity_mut(body);
+    let Ok(mut body) = world.get_entity_mut(body) else { return };
     let defaults = BodySettings::default();
     let old_damping = old.map_or(defaults.damping, |m| m.damping);
     let old_friction = old.map_or(defaults.friction, |m| m.friction);
-    let old_radius = old.map_or(defaults.radius, |m| Some(m.radius));
+    let old_radius = old.map_or(defaults.radius, |m| m.radius);
     let Some(mut settings) = body.get_mut::<BodySettings>() else {
         body.insert(BodySettings {
             damping: new.damping,
             friction: new.friction,
-            radius: Some(new.radius),
+            radius: new.radius,
             ..defaults
         });
         return;
@@ -398,6 +406,6 @@ fn apply_settings(world: &mut World, body: Entity, new: &Material, old: Option<&
         settings.friction = new.friction;
     }
     if settings.radius == old_radius {
-        settings.radius = Some(new.radius);
+        settings.radius = new.radius;
     }
 }

@@ -10,9 +10,9 @@ use super::{
     build::Recipe,
     error::{BuildError, not_negative, positive},
     geodesic,
-    plan::{BodyPlan, Material, check_count, check_pins},
+    plan::{BodyPlan, MAX_PARTICLES, Material, check_count, check_pins},
 };
-use crate::{constraint::BendingConstraint, obstacle::Friction, particle::DEFAULT_RADIUS};
+use crate::{constraint::BendingConstraint, obstacle::Friction};
 use bevy::prelude::*;
 
 /// A rectangular cloth. See the [module of recipes](super) for what happens when it is spawned.
@@ -50,8 +50,9 @@ pub struct Cloth {
     pub damping: Option<f32>,
     /// Friction with obstacles.
     pub friction: Friction,
-    /// Thickness: twice the radius of its particles (m). Default: 2 cm.
-    pub thickness: f32,
+    /// Thickness: twice the radius of its particles (m). Default (`None`): twice
+    /// the world's particle radius, 2 cm.
+    pub thickness: Option<f32>,
     /// Whether particles are tethered to the nearest pins. Default: true.
     pub tethers: bool,
     /// By which part of its length a tether may be exceeded. Default: 0.02.
@@ -97,7 +98,10 @@ impl ClothPins {
             Self::None => Vec::new(),
             Self::TopLeft => vec![0],
             Self::TopCorners => vec![0, right],
-            Self::Corners => vec![0, right, count - right - 1, count - 1],
+            Self::Corners => {
+                let last = count.saturating_sub(1);
+                vec![0, right, last.saturating_sub(right), last]
+            }
             Self::TopEdge => (0..size.x).collect(),
             Self::Indices(indices) => indices.clone(),
         }
@@ -135,7 +139,7 @@ impl Cloth {
             bending_compliance: BendingConstraint::DEFAULT_COMPLIANCE,
             damping: None,
             friction: Friction::DEFAULT,
-            thickness: 2.0 * DEFAULT_RADIUS,
+            thickness: None,
             tethers: true,
             tether_slack: 0.02,
         }
@@ -180,7 +184,7 @@ impl Cloth {
 
     /// With this thickness (m).
     pub fn with_thickness(mut self, thickness: f32) -> Self {
-        self.thickness = thickness;
+        self.thickness = Some(thickness);
         self
     }
 
@@ -192,7 +196,7 @@ impl Cloth {
 
     /// Checks every field.
     pub fn validate(&self) -> Result<(), BuildError> {
-        let Self { size, spacing, compliance, bending_compliance, thickness, .. } = *self;
+        let Self { size, spacing, compliance, bending_compliance, .. } = *self;
         if size.min_element() < 2 {
             let count = u64::from(size.x) * u64::from(size.y);
             return Err(BuildError::TooSmall {
@@ -212,7 +216,7 @@ impl Cloth {
         }
         not_negative("compliance", compliance)?;
         not_negative("bending_compliance", bending_compliance)?;
-        not_negative("thickness", thickness)?;
+        not_negative("thickness", self.thickness.unwrap_or(0.0))?;
         not_negative("tether_slack", self.tether_slack)?;
         not_negative("damping", self.damping.unwrap_or(0.0))?;
         not_negative("friction.fixed", self.friction.fixed)?;
@@ -220,9 +224,13 @@ impl Cloth {
     }
 }
 
-/// The triangles of a grid, counter-clockwise seen from +z, with diagonals that alternate.
+/// The triangles of a grid, counter-clockwise seen from +z, with diagonals that alternate; none for a
+/// grid of more particles than a body may have.
 pub fn grid_triangles(size: UVec2) -> Vec<[u32; 3]> {
     let cells = size.saturating_sub(UVec2::ONE);
+    if u64::from(size.x) * u64::from(size.y) > MAX_PARTICLES {
+        return Vec::new();
+    }
     let mut triangles = Vec::with_capacity(2 * (cells.x * cells.y) as usize);
     for row in 0..cells.y {
         for column in 0..cells.x {
@@ -296,7 +304,7 @@ impl Recipe for Cloth {
             bending_compliance: self.bending_compliance,
             damping: self.damping,
             friction: self.friction,
-            radius: 0.5 * self.thickness,
+            radius: self.thickness.map(|thickness| 0.5 * thickness),
         }
     }
 
@@ -414,7 +422,7 @@ mod tests {
             Cloth { spacing: 1e38, ..good.clone() },
             Cloth { mass: ClothMass::Total(0.0), ..good.clone() },
             Cloth { compliance: -1.0, ..good.clone() },
-            Cloth { thickness: f32::NAN, ..good.clone() },
+            Cloth { thickness: Some(f32::NAN), ..good.clone() },
             Cloth { damping: Some(-0.1), ..good.clone() },
             good.pinned(ClothPins::Indices(vec![16])),
         ];

@@ -31,7 +31,7 @@ pub(crate) struct Material {
     pub bending_compliance: f32,
     pub damping: Option<f32>,
     pub friction: Friction,
-    pub radius: f32,
+    pub radius: Option<f32>,
 }
 
 /// Checks a number of particles.

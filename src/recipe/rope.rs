@@ -6,7 +6,7 @@ use super::{
     geodesic,
     plan::{BodyPlan, Material, check_count, check_pins},
 };
-use crate::{constraint::BendingConstraint, obstacle::Friction, particle::DEFAULT_RADIUS};
+use crate::{constraint::BendingConstraint, obstacle::Friction};
 use bevy::prelude::*;
 
 /// A rope that hangs down the body's −y axis from its origin.
@@ -37,8 +37,9 @@ pub struct Rope {
     pub damping: Option<f32>,
     /// Friction with obstacles.
     pub friction: Friction,
-    /// Thickness: twice the radius of its particles, and of what is drawn (m). Default: 2 cm.
-    pub thickness: f32,
+    /// Thickness: twice the radius of its particles, and of what is drawn (m). Default (`None`): twice
+    /// the world's particle radius, 2 cm.
+    pub thickness: Option<f32>,
     /// Whether particles are tethered to the nearest pins. Default: true.
     pub tethers: bool,
     /// By which part of its length a tether may be exceeded. Default: 0.02.
@@ -77,7 +78,7 @@ impl Rope {
             compliance: 0.0,
             damping: None,
             friction: Friction::DEFAULT,
-            thickness: 2.0 * DEFAULT_RADIUS,
+            thickness: None,
             tethers: true,
             tether_slack: 0.02,
         }
@@ -109,7 +110,7 @@ impl Rope {
 
     /// With this thickness (m).
     pub fn with_thickness(mut self, thickness: f32) -> Self {
-        self.thickness = thickness;
+        self.thickness = Some(thickness);
         self
     }
 
@@ -129,7 +130,7 @@ impl Rope {
         not_negative("damping", self.damping.unwrap_or(0.0))?;
         not_negative("friction.fixed", self.friction.fixed)?;
         not_negative("friction.sliding", self.friction.sliding)?;
-        not_negative("thickness", self.thickness)?;
+        not_negative("thickness", self.thickness.unwrap_or(0.0))?;
         not_negative("tether_slack", self.tether_slack)
     }
 }
@@ -184,7 +185,7 @@ impl Recipe for Rope {
             bending_compliance: BendingConstraint::DEFAULT_COMPLIANCE,
             damping: self.damping,
             friction: self.friction,
-            radius: 0.5 * self.thickness,
+            radius: self.thickness.map(|thickness| 0.5 * thickness),
         }
     }
 

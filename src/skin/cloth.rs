@@ -27,7 +27,7 @@ pub struct ClothSkin {
 impl Skin for ClothSkin {
     type Recipe = Cloth;
 
-    fn bind(recipe: &Cloth) -> Self {
+    fn bind(recipe: &Cloth, _radius: f32) -> Self {
         let size = recipe.size;
         let along_u = (0..size.x * size.y)
             .map(|i| {

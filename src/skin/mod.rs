@@ -11,11 +11,10 @@ mod surface;
 
 pub use cloth::ClothSkin;
 pub use rope::RopeSkin;
-pub use surface::Surface;
 
 use crate::{
     recipe::{Cloth, Rope},
-    solver::{DrawnPose, PliantSystems},
+    solver::{DrawnPose, PliantSystems, SolverSettings},
 };
 use bevy::{
     asset::AssetEventSystems,
@@ -63,8 +62,8 @@ pub struct DerivedMesh(pub Handle<Mesh>);
 pub(crate) trait Skin: Component + Sized {
     /// The recipe that it draws.
     type Recipe: Component + Clone + PartialEq + Default + Reflect + TypePath;
-    /// Prepares drawing of a body built from `recipe`.
-    fn bind(recipe: &Self::Recipe) -> Self;
+    /// Prepares drawing of a body built from `recipe`, where particles have `radius` m unless it says so.
+    fn bind(recipe: &Self::Recipe, radius: f32) -> Self;
     /// A mesh in the rest pose.
     fn mesh(&self) -> Mesh;
     /// Writes the drawn pose into the mesh, in the body's frame; the box that encloses it.
@@ -83,27 +82,28 @@ fn bind<S: Skin<Recipe = R>, R: Component + Clone + PartialEq + Default + Reflec
         ),
         Or<(Changed<crate::recipe::BuiltFrom<R>>, Without<DerivedMesh>)>,
     >,
+    settings: Res<SolverSettings>,
     mut meshes: ResMut<Assets<Mesh>>,
     mut commands: Commands,
 ) {
     for (body, built, derived, flat, solid) in &bodies {
-        let skin = S::bind(&built.0);
+        let skin = S::bind(&built.0, settings.particle_radius);
         let mesh = skin.mesh();
         let mut entity = commands.entity(body);
         // A body that is bound again keeps its mesh asset.
         if let Some(derived) = derived
             && meshes.insert(&derived.0, mesh.clone()).is_ok()
         {
-            entity.insert(skin);
+            entity.try_insert(skin);
             continue;
         }
         let handle = meshes.add(mesh);
         let source = flat.map(|m| m.0.clone()).or_else(|| solid.map(|m| m.0.clone()));
-        entity.insert((skin, DerivedMesh(handle.clone()), SkinSource(source), NoAutoAabb));
+        entity.try_insert((skin, DerivedMesh(handle.clone()), SkinSource(source), NoAutoAabb));
         if flat.is_some() {
-            entity.insert(Mesh2d(handle));
+            entity.try_insert(Mesh2d(handle));
         } else {
-            entity.insert(Mesh3d(handle));
+            entity.try_insert(Mesh3d(handle));
         }
     }
 }
@@ -112,7 +112,7 @@ fn bind<S: Skin<Recipe = R>, R: Component + Clone + PartialEq + Default + Reflec
 fn draw<S: Skin>(
     mut bodies: Query<
         (&S, &DerivedMesh, Ref<DrawnPose>, Ref<GlobalTransform>, Option<&mut Aabb>, Entity),
-        Or<(Changed<DrawnPose>, Changed<GlobalTransform>, Added<S>)>,
+        Or<(Changed<DrawnPose>, Changed<GlobalTransform>, Changed<S>)>,
     >,
     mut meshes: ResMut<Assets<Mesh>>,
     mut commands: Commands,
@@ -128,7 +128,7 @@ fn draw<S: Skin>(
         match aabb {
             Some(mut aabb) => *aabb = bounds,
             None => {
-                commands.entity(entity).insert(bounds);
+                commands.entity(entity).try_insert(bounds);
             }
         }
     }

@@ -37,8 +37,9 @@ pub struct RopeSkin {
 impl Skin for RopeSkin {
     type Recipe = Rope;
 
-    fn bind(recipe: &Rope) -> Self {
-        Self { particles: recipe.particles, length: recipe.length, radius: 0.5 * recipe.thickness }
+    fn bind(recipe: &Rope, radius: f32) -> Self {
+        let radius = recipe.thickness.map_or(radius, |thickness| 0.5 * thickness);
+        Self { particles: recipe.particles, length: recipe.length, radius }
     }
 
     fn mesh(&self) -> Mesh {

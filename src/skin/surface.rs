@@ -8,7 +8,7 @@ use bevy::{
 
 /// Which vertices make triangles, and which lie next to each along the texture's u direction.
 #[derive(Clone, Debug, Default)]
-pub struct Surface {
+pub(super) struct Surface {
     /// Triangles by vertex, counter-clockwise from the front.
     pub triangles: Vec<[u32; 3]>,
     /// For each vertex, the vertices before and after it along u.
@@ -17,7 +17,7 @@ pub struct Surface {
 
 /// Where vertices are, and how they are turned.
 #[derive(Debug)]
-pub struct SurfaceBuffers<'a> {
+pub(super) struct SurfaceBuffers<'a> {
     /// Positions (m).
     pub positions: &'a mut [[f32; 3]],
     /// Unit normals, smooth across triangles.

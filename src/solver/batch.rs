@@ -24,7 +24,7 @@ pub(crate) trait Batch: Any + Send + Sync {
     fn len(&self) -> usize;
     /// Number of despawned constraints still in place.
     fn dead(&self) -> usize;
-    /// Which slot pairs or tuples are coupled; for joining views such as gizmos and statistics.
+    /// For those who know the type.
     fn as_any(&mut self) -> &mut dyn Any;
 }
 

@@ -48,7 +48,8 @@ pub(super) fn compile(
         world.resource_scope(|world, mut mirror: Mut<Mirror>| {
             let mut again = last_order.replace(order) != Some(order);
             let mut newly_added = Vec::new();
-            again |= moved.get_or_insert_with(|| world.query_filtered()).iter(world).next().is_some();
+            again |=
+                moved.get_or_insert_with(|| world.query_filtered()).iter(world).next().is_some();
             mirror.weights_changed |=
                 repinned.get_or_insert_with(|| world.query_filtered()).iter(world).next().is_some();
             again |= follow_changes(world, &mut types, &mut mirror, &mut newly_added);

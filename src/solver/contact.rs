@@ -66,13 +66,21 @@ pub(super) fn contacts(
 ) {
     let started = SolverDiagnostics::start();
     if !mirror.obstacles.is_empty() {
-        for_each_island(&mut mirror.awake(), settings.max_tasks, |view| push_out(view, &time));
+        let allowance = allowance(&settings, &time);
+        for_each_island(&mut mirror.awake(), settings.max_tasks, |view| {
+            push_out(view, &time, allowance);
+        });
     }
     diagnostics.stop(Stage::Contacts, started);
 }
 
-fn push_out(view: &mut IslandView<'_>, time: &StepTime) {
-    let allowance = MAX_DEPENETRATION_SPEED * time.h;
+/// How much of the overlap that was there before a substep is undone in it (m).
+pub(super) fn allowance(settings: &SolverSettings, time: &StepTime) -> f32 {
+    MAX_DEPENETRATION_SPEED * settings.length_unit() * time.h
+}
+
+/// Pushes the particles of one island out of obstacles; `allowance` is how much of the overlap that was there before is undone (m).
+pub(super) fn push_out(view: &mut IslandView<'_>, time: &StepTime, allowance: f32) {
     for (number, obstacle) in view.shared.obstacles.iter().enumerate() {
         let Some(surface) = swept(obstacle, time.sweep(), view.island.origin) else { continue };
         let normal = surface.now.normal.extend(0.0);

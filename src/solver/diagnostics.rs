@@ -70,7 +70,7 @@ pub struct SolverDiagnostics {
 }
 
 impl SolverDiagnostics {
-    /// Time that a stage took in the last tick.
+    /// Time that a stage took in the last tick, over all threads.
     pub fn stage(&self, stage: Stage) -> Duration {
         self.stages[stage as usize]
     }
@@ -85,6 +85,10 @@ impl SolverDiagnostics {
 
     pub(crate) fn stop(&mut self, stage: Stage, started: Instant) {
         self.stages[stage as usize] += started.elapsed();
+    }
+
+    pub(crate) fn add(&mut self, stage: Stage, time: Duration) {
+        self.stages[stage as usize] += time;
     }
 
     pub(crate) fn end_tick(&mut self, started: Instant) {

@@ -166,6 +166,7 @@ impl<C: DynamicConstraint> DynamicType for TypeOf<C> {
         for (_, entity, participants, anchor) in found {
             let gone = |e: &Entity| world.get_entity(*e).is_err();
             if participants.iter().any(gone) || anchor.iter().any(gone) {
+                participants.iter().for_each(|p| mirror.wake(*p));
                 doomed.push(entity);
                 continue;
             }

@@ -35,16 +35,13 @@ pub struct Teleport {
     pub to: Transform,
 }
 
-/// Whether a body must be drawn where it is, once, because it was teleported.
-#[derive(Component, Clone, Copy, Debug, Default)]
-pub(crate) struct Teleported;
-
 /// Carries out [`Teleport`].
 pub(super) fn on_teleport(
     teleport: On<Teleport>,
     mut sets: ParamSet<(TransformHelper, Query<&mut Transform>)>,
     parents: Query<&ChildOf>,
     bodies: Query<(&Particles, Has<Faulty>)>,
+    lone: Query<(), (With<Faulty>, With<Particle>)>,
     mut particles: Query<(&mut Particle, &mut SolverState, Option<&mut OrientedParticle>)>,
     mut targets: Query<&mut TargetPose>,
     mut mirror: ResMut<Mirror>,
@@ -56,8 +53,15 @@ pub(super) fn on_teleport(
         return;
     };
     let helper = sets.p0();
-    let Some(start) = super::target::current_pose(&helper, entity) else {
-        warn!("Teleport of {entity}: it has no usable Transform");
+    // Where the last tick had it, since that is where its particles are.
+    let start = targets.get(entity).ok().map(|target| target.tick);
+    let Some(start) =
+        start.or_else(|| super::target::current_pose(&helper, entity)).or_else(|| {
+            let (particle, ..) = particles.get(entity).ok()?;
+            Pose::new(Transform::from_translation(particle.position))
+        })
+    else {
+        warn!("Teleport of {entity}: it is nowhere, having no usable Transform");
         return;
     };
     let parent = parents.get(entity).ok().and_then(|p| helper.compute_global_transform(p.0).ok());
@@ -70,9 +74,12 @@ pub(super) fn on_teleport(
     if let Ok(mut target) = targets.get_mut(entity) {
         *target = TargetPose::still(end);
     }
-    let Ok((members, faulty)) = bodies.get(entity) else { return };
+    let (members, faulty) = match bodies.get(entity) {
+        Ok((members, faulty)) => (members.to_vec(), faulty),
+        Err(_) => (vec![entity], lone.contains(entity)),
+    };
     let turn = end.rotation * start.rotation.inverse();
-    for &member in &**members {
+    for member in members {
         let Ok((mut particle, mut state, oriented)) = particles.get_mut(member) else { continue };
         // The scale was baked when the body was built; only the rigid part moves it.
         let relative = particle.position.as_dvec3() - start.translation.as_dvec3();
@@ -81,14 +88,17 @@ pub(super) fn on_teleport(
         particle.velocity = if faulty { Vec3::ZERO } else { turn * particle.velocity };
         state.remainder = Vec3::ZERO;
         state.still_ticks = 0;
+        state.written = Some(particle.position);
+        let mut rotation = Quat::IDENTITY;
         if let Some(mut oriented) = oriented {
             oriented.rotation = (turn * oriented.rotation).normalize();
+            rotation = oriented.rotation;
             oriented.angular_velocity =
                 if faulty { Vec3::ZERO } else { turn * oriented.angular_velocity };
         }
         if let Some(slot) = mirror.slots.get(member) {
-            mirror.teleport(slot as usize, particle.position);
+            mirror.teleport(slot, particle.position, rotation);
         }
     }
-    commands.entity(entity).remove::<Faulty>().insert(Teleported);
+    commands.entity(entity).try_remove::<Faulty>();
 }

@@ -1,6 +1,9 @@
 //! Impulses: pushes that act at once. For steady ones see [`AppliedForce`](super::AppliedForce).
 
-use crate::particle::{OrientedParticle, Particle, Particles, Pinned, PinnedTo};
+use crate::{
+    math::ellipsoid,
+    particle::{OrientedParticle, Particle, ParticleOf, Particles, Pinned, PinnedTo, Planar},
+};
 use bevy::{ecs::system::SystemParam, prelude::*};
 
 /// Changes the momentum of a body, shared among its free particles by mass, or of one particle.
@@ -45,6 +48,16 @@ fn is_free(particle: &Particle, pinned: bool, pinned_to: bool) -> bool {
     !pinned && !pinned_to && particle.inverse_mass() > 0.0
 }
 
+/// Adds to a velocity, unless that would leave the numbers.
+fn push(particle: &mut Particle, change: Vec3) {
+    let velocity = particle.velocity + change;
+    if velocity.is_finite() {
+        particle.velocity = velocity;
+    } else {
+        warn_once!("an impulse is too large for the mass that it meets: it is ignored");
+    }
+}
+
 /// Carries out [`ApplyImpulse`].
 pub(super) fn on_impulse(event: On<ApplyImpulse>, mut free: FreeParticles) {
     let ApplyImpulse { entity, impulse } = *event;
@@ -67,7 +80,7 @@ pub(super) fn on_impulse(event: On<ApplyImpulse>, mut free: FreeParticles) {
         if let Ok((_, mut particle, pinned, to)) = free.particles.get_mut(member)
             && is_free(&particle, pinned, to)
         {
-            particle.velocity += impulse / mass;
+            push(&mut particle, impulse / mass);
         }
     }
 }
@@ -101,7 +114,7 @@ pub(super) fn on_radial_impulse(event: On<ApplyRadialImpulse>, mut free: FreePar
         let Some(share) = share(&particle) else { continue };
         let away = (particle.position - centre).normalize_or(Vec3::Y);
         let change = away * (impulse * share / total / particle.mass);
-        particle.velocity += change;
+        push(&mut particle, change);
     }
 }
 
@@ -117,14 +130,21 @@ pub struct ApplyAngularImpulse {
 /// Carries out [`ApplyAngularImpulse`].
 pub(super) fn on_angular_impulse(
     event: On<ApplyAngularImpulse>,
-    mut particles: Query<(&mut OrientedParticle, &Particle)>,
+    mut particles: Query<(&mut OrientedParticle, &Particle, Option<&ParticleOf>)>,
+    planar: Query<(), With<Planar>>,
 ) {
     let ApplyAngularImpulse { entity, impulse } = *event;
-    let Ok((mut oriented, particle)) = particles.get_mut(entity) else {
+    let Ok((mut oriented, particle, body)) = particles.get_mut(entity) else {
         warn!("ApplyAngularImpulse: {entity} is no oriented particle");
         return;
     };
-    let inertia = oriented.inertia(particle.mass);
+    let is_planar = body.is_some_and(|body| planar.contains(body.0));
+    let (inertia, impulse) = if is_planar {
+        let j = ellipsoid::planar_inertia(particle.mass, oriented.radii);
+        (Vec3::splat(j), Vec3::Z * impulse.z)
+    } else {
+        (oriented.inertia(particle.mass), impulse)
+    };
     let local = oriented.rotation.inverse() * impulse;
     let change = Vec3::from_array(core::array::from_fn(|i| {
         if inertia[i] > 0.0 { local[i] / inertia[i] } else { 0.0 }

@@ -27,7 +27,7 @@ pub(super) struct Queries {
     particles: QueryState<(&'static Particle, &'static SolverState)>,
     pins: QueryState<PinQuery>,
     oriented: QueryState<(&'static OrientedParticle, &'static Particle)>,
-    obstacles: QueryState<(Entity, &'static Obstacle, Option<&'static BuildOrder>)>,
+    obstacles: QueryState<(Entity, Ref<'static, Obstacle>, Option<&'static BuildOrder>)>,
     pushed: QueryState<(&'static Particle, Ref<'static, AppliedForce>)>,
     pushed_entities: QueryState<Entity, (With<Particle>, With<AppliedForce>)>,
     faulty: QueryState<Entity, (With<Faulty>, Allow<Disabled>)>,
@@ -65,13 +65,12 @@ pub(super) fn gather(world: &mut World, mut queries: Local<Option<Queries>>) {
         states(world, mirror, queries);
         body_settings(world, mirror, &settings, &time);
         applied_forces(world, mirror, queries);
-        kinematics(world, mirror, queries);
+        kinematics(world, mirror, queries, 1e-3 * settings.length_unit());
         obstacles(world, mirror, queries);
         dynamics(world, mirror, &time, &mut doomed);
         let rule = SleepRule::new(&settings, time.tick);
         join_wake_groups(mirror, &rule);
         mirror.fresh = false;
-        mirror.knows_obstacles = true;
         mirror.added.clear();
     });
     // Only now, since observers of it may want what was taken out of the world.
@@ -263,6 +262,8 @@ fn states(world: &mut World, mirror: &mut Mirror, queries: &mut Queries) {
             island.activity = Activity::Awake;
         }
         island.touched = false;
+        island.joined = false;
+        island.carried = false;
     }
     for entity in queries.faulty.iter(world) {
         let body = mirror.bodies.iter().find(|b| b.entity == Some(entity));
@@ -283,7 +284,8 @@ fn applied_forces(world: &mut World, mirror: &mut Mirror, queries: &mut Queries)
         let total = force.acceleration + force.force * particle.inverse_mass();
         let changed = force.is_changed();
         if total.is_finite() && mirror.inverse_mass[slot] > 0.0 {
-            mirror.acceleration[slot] += total.extend(0.0);
+            let planar = mirror.bodies[mirror.body[slot] as usize].planar;
+            mirror.acceleration[slot] += if planar { total.with_z(0.0) } else { total }.extend(0.0);
             let island = &mut mirror.islands[mirror.island_of[slot] as usize];
             island.touched = true;
             // It was awake when the force began to act; a steady one may lie still.
@@ -295,7 +297,9 @@ fn applied_forces(world: &mut World, mirror: &mut Mirror, queries: &mut Queries)
 }
 
 /// How held particles move over this tick.
-fn kinematics(world: &World, mirror: &mut Mirror, queries: &mut Queries) {
+///
+/// A pin further than `near` from its anchor's point wakes its island.
+fn kinematics(world: &World, mirror: &mut Mirror, queries: &mut Queries, near: f32) {
     queries.particles.update_archetypes(world);
     let targets = &world.resource::<Targets>().0;
     mirror.kinematic.clear();
@@ -308,7 +312,7 @@ fn kinematics(world: &World, mirror: &mut Mirror, queries: &mut Queries) {
         let path = if let Some((target, offset)) = target {
             let motion = &mirror.targets[target as usize];
             let end = (motion.end.transform_point(offset) - island.origin).as_vec3();
-            island.wake |= motion.start != motion.end || (end - here).abs().max_element() > 1e-3;
+            island.wake |= motion.start != motion.end || (end - here).abs().max_element() > near;
             KinematicPath::Anchor { target, offset }
         } else {
             let state = queries.particles.get_manual(world, mirror.entities[slot]);
@@ -326,35 +330,35 @@ fn kinematics(world: &World, mirror: &mut Mirror, queries: &mut Queries) {
 
 fn obstacles(world: &mut World, mirror: &mut Mirror, queries: &mut Queries) {
     let targets = core::mem::take(&mut world.resource_mut::<Targets>().0);
-    let mut found: Vec<(Option<BuildOrder>, Entity, MirrorObstacle)> = queries
+    let mut found: Vec<(Option<BuildOrder>, Entity, bool, MirrorObstacle)> = queries
         .obstacles
         .iter(world)
         .filter_map(|(entity, obstacle, order)| {
             let motion = mirror.targets[targets.get(entity)? as usize];
-            Some((order.copied(), entity, MirrorObstacle { obstacle: *obstacle, motion }))
+            // What was loaded counts as added, but is not new.
+            let loaded = obstacle.is_added() && !mirror.added.contains(&entity);
+            let found = MirrorObstacle { entity, obstacle: *obstacle, motion };
+            Some((order.copied(), entity, loaded, found))
         })
         .collect();
     world.resource_mut::<Targets>().0 = targets;
-    found.sort_unstable_by_key(|(order, entity, _)| (*order, *entity));
-    let found: Vec<MirrorObstacle> = found.into_iter().map(|(.., o)| o).collect();
-    let moved = |o: &MirrorObstacle| o.motion.start != o.motion.end;
-    let same = found.len() == mirror.obstacles.len()
-        && found
-            .iter()
-            .zip(&mirror.obstacles)
-            .all(|(a, b)| a.obstacle == b.obstacle && a.motion.start == b.motion.end && !moved(a));
-    if !same && mirror.knows_obstacles {
+    found.sort_unstable_by_key(|(order, entity, ..)| (*order, *entity));
+    let same = |(.., loaded, now): &(_, _, bool, MirrorObstacle)| {
+        let before = mirror.obstacles.iter().find(|o| o.entity == now.entity);
+        let still = now.motion.start == now.motion.end;
+        still
+            && before.map_or(*loaded, |before| {
+                before.obstacle == now.obstacle && before.motion.end == now.motion.start
+            })
+    };
+    let gone = |o: &MirrorObstacle| !found.iter().any(|(_, entity, ..)| *entity == o.entity);
+    if !found.iter().all(same) || mirror.obstacles.iter().any(gone) {
         mirror.islands.iter_mut().for_each(|island| island.wake = true);
     }
-    mirror.obstacles = found;
+    mirror.obstacles = found.into_iter().map(|(.., obstacle)| obstacle).collect();
 }
 
-fn dynamics(
-    world: &mut World,
-    mirror: &mut Mirror,
-    time: &StepTime,
-    doomed: &mut Vec<Entity>,
-) {
+fn dynamics(world: &mut World, mirror: &mut Mirror, time: &StepTime, doomed: &mut Vec<Entity>) {
     world.resource_scope(|world, mut types: Mut<ConstraintTypes>| {
         let targets = core::mem::take(&mut world.resource_mut::<Targets>().0);
         for (index, kind) in types.dynamic.iter_mut().enumerate() {
@@ -368,6 +372,7 @@ fn dynamics(
         for slot in slots.iter().flatten() {
             let island = &mut islands[island_of[*slot as usize] as usize];
             island.touched = true;
+            island.joined = true;
             island.wake |= moving;
         }
     }

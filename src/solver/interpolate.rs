@@ -3,7 +3,11 @@
 //! Written here alone; read by skinning, gizmos and picking. There is no blending outside fixed
 //! schedules, across a [`Teleport`](super::Teleport), or in runs of exact ticks.
 
-use super::{events::Teleported, mirror::Mirror, schedule::RunIn, target::current_pose};
+use super::{
+    mirror::Mirror,
+    schedule::{RunIn, TicksThisFrame},
+    target::current_pose,
+};
 use crate::particle::{OrientedParticle, Particle, ParticleIndex, ParticleOf, Particles, PinnedTo};
 use bevy::{prelude::*, time::TimeUpdateStrategy, transform::helper::TransformHelper};
 
@@ -30,10 +34,15 @@ impl Default for Blend {
 
 /// Finds which particle has which index, after the structure changed.
 pub(super) fn index_particles(
-    mut bodies: Query<(&Particles, &mut DrawnPose), Or<(Changed<Particles>, Added<DrawnPose>)>>,
+    mut bodies: Query<(Ref<Particles>, &mut DrawnPose)>,
     indices: Query<(&ParticleIndex, &Particle)>,
 ) {
     for (members, mut pose) in &mut bodies {
+        // A pose that was made anew is empty.
+        let stale = members.is_changed() || (pose.particles.is_empty() && !members.is_empty());
+        if !stale {
+            continue;
+        }
         pose.particles.fill(None);
         pose.present.fill(false);
         for &member in &**members {
@@ -60,20 +69,20 @@ pub(super) fn interpolate(
     fixed: Res<Time<Fixed>>,
     strategy: Option<Res<TimeUpdateStrategy>>,
     run_in: Res<RunIn>,
+    ticks: Res<TicksThisFrame>,
     mirror: Res<Mirror>,
     mut blend: ResMut<Blend>,
-    mut bodies: Query<(Entity, &mut DrawnPose, Has<Teleported>)>,
-    particles: Query<&Particle>,
+    mut bodies: Query<&mut DrawnPose>,
+    // Pins are placed by `place_pins`.
+    particles: Query<&Particle, Without<PinnedTo>>,
     mut oriented: Query<(&OrientedParticle, &Particle, &mut Transform)>,
-    mut commands: Commands,
 ) {
     let exact = matches!(strategy.as_deref(), Some(TimeUpdateStrategy::FixedTimesteps(_)));
-    let t = if run_in.fixed && !exact { fixed.overstep_fraction() } else { 1.0 };
+    // While ticks are skipped the last pose stands still.
+    let blended = run_in.fixed && !exact && !ticks.skipped;
+    let t = if blended { fixed.overstep_fraction() } else { 1.0 };
     blend.0 = t;
-    for (body, mut pose, teleported) in &mut bodies {
-        if teleported {
-            commands.entity(body).remove::<Teleported>();
-        }
+    for mut pose in &mut bodies {
         let mut moved = false;
         let DrawnPose { positions, particles: members, .. } = pose.bypass_change_detection();
         for (drawn, member) in positions.iter_mut().zip(members) {

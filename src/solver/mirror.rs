@@ -48,6 +48,10 @@ impl<T: Copy> EntityTable<T> {
     }
 
     pub fn insert(&mut self, entity: Entity, value: T) {
+        // The null slots' entity has the greatest index that there is.
+        if entity == Entity::PLACEHOLDER {
+            return;
+        }
         let index = entity.index_u32() as usize;
         if index >= self.0.len() {
             self.0.resize(index + 1, None);
@@ -103,6 +107,10 @@ pub(crate) struct Island {
     pub bad_input: bool,
     /// Whether something outside the island touched it in this tick.
     pub touched: bool,
+    /// Whether a dynamic constraint acts on it.
+    pub joined: bool,
+    /// Whether it has been carried through this tick already.
+    pub carried: bool,
     /// Whether anything must wake it at the next chance.
     pub wake: bool,
 }
@@ -185,6 +193,7 @@ pub(crate) struct Oriented {
 /// An obstacle in this tick.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MirrorObstacle {
+    pub entity: Entity,
     pub obstacle: Obstacle,
     pub motion: TargetMotion,
 }
@@ -226,8 +235,6 @@ pub(crate) struct Mirror {
     pub weights_changed: bool,
     /// Inverse masses before the last compilation, to notice that they changed in the same tick.
     pub old_weights: EntityTable<f32>,
-    /// Whether `obstacles` holds those of the last tick.
-    pub knows_obstacles: bool,
     /// Whether the arrays have no valid state yet, so that nothing is compared with it.
     pub fresh: bool,
     pub constraints: usize,
@@ -248,6 +255,8 @@ pub(crate) struct IslandView<'a> {
     pub damping: &'a [f32],
     pub body: &'a [u32],
     pub oriented: &'a mut [Oriented],
+    /// Its held particles; their slots count from the mirror's first.
+    pub kinematic: &'a [Kinematic],
     pub shared: Shared<'a>,
 }
 
@@ -256,6 +265,7 @@ pub(crate) struct IslandView<'a> {
 pub(crate) struct Shared<'a> {
     pub bodies: &'a [MirrorBody],
     pub obstacles: &'a [MirrorObstacle],
+    pub targets: &'a [TargetMotion],
 }
 
 impl IslandView<'_> {
@@ -287,7 +297,7 @@ impl Mirror {
         self.entities.len() - self.islands.len()
     }
 
-    /// The islands that are simulated in this tick, each with its parts of the arrays.
+    /// The islands that are yet to be simulated in this tick, each with its parts of the arrays.
     pub fn awake(&mut self) -> Vec<IslandView<'_>> {
         let Self {
             position,
@@ -304,12 +314,15 @@ impl Mirror {
             islands,
             bodies,
             obstacles,
+            kinematic,
+            targets,
             ..
         } = self;
         let (mut position, mut predicted) = (&mut position[..], &mut predicted[..]);
         let (mut velocity, mut velocity_change) = (&mut velocity[..], &mut velocity_change[..]);
         let mut oriented = &mut oriented[..];
-        let shared = Shared { bodies, obstacles };
+        let mut kinematic = &kinematic[..];
+        let shared = Shared { bodies, obstacles, targets };
         let mut views = Vec::with_capacity(islands.len());
         for (island, contacts) in islands.iter_mut().zip(contacts) {
             let slots = island.slots.clone();
@@ -318,7 +331,10 @@ impl Mirror {
             let (x, p) = (take(&mut position, len), take(&mut predicted, len));
             let (v, dv) = (take(&mut velocity, len), take(&mut velocity_change, len));
             let oriented = take(&mut oriented, turning);
-            if island.activity != Activity::Awake {
+            let here = kinematic.partition_point(|k| (k.slot as usize) < slots.end);
+            let (held, others) = kinematic.split_at(here);
+            kinematic = others;
+            if island.activity != Activity::Awake || island.carried {
                 continue;
             }
             views.push(IslandView {
@@ -334,6 +350,7 @@ impl Mirror {
                 damping: &damping[slots.clone()],
                 body: &body[slots],
                 oriented,
+                kinematic: held,
                 shared,
             });
         }
@@ -347,8 +364,12 @@ impl Mirror {
         }
     }
 
-    /// Forgets where a particle was before it was put at `position` (m, world).
-    pub fn teleport(&mut self, slot: usize, position: Vec3) {
+    /// Forgets where a particle was before it was put at `position` (m, world), so turned.
+    pub fn teleport(&mut self, slot: u32, position: Vec3, rotation: Quat) {
+        if let Ok(oriented) = self.oriented.binary_search_by_key(&slot, |o| o.slot) {
+            self.oriented[oriented].previous_rotation = rotation;
+        }
+        let slot = slot as usize;
         let island = &mut self.islands[self.island_of[slot] as usize];
         self.position[slot] = (position.as_dvec3() - island.origin).as_vec3().extend(0.0);
         self.previous[slot] = position;

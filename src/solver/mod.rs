@@ -41,6 +41,7 @@
 //! world coordinates cannot hold is kept beside them (the private module `mirror` tells how).
 
 mod batch;
+mod carry;
 mod colour;
 mod compile;
 mod contact;
@@ -83,7 +84,6 @@ pub use spatial::{FoundParticle, ParticleFinder};
 pub use target::TargetPose;
 pub use types::{AddConstraint, Register};
 
-pub(crate) use events::Teleported;
 pub(crate) use target::current_pose;
 
 use crate::{
@@ -99,7 +99,11 @@ use crate::{
 };
 use bevy::{
     app::{RunFixedMainLoop, RunFixedMainLoopSystems},
-    ecs::schedule::{InternedScheduleLabel, ScheduleLabel},
+    ecs::{
+        entity_disabling::Disabled,
+        query::Allow,
+        schedule::{InternedScheduleLabel, ScheduleLabel},
+    },
     prelude::*,
 };
 use schedule::{RunIn, TicksThisFrame};
@@ -155,7 +159,9 @@ impl Plugin for SolverPlugin {
         types::register::<BendingConstraint>(world);
         types::register::<TetherConstraint>(world);
         types::register::<Attachment>(world);
-        app.add_observer(events::on_teleport)
+        app.add_observer(note_disabled)
+            .add_observer(note_enabled)
+            .add_observer(events::on_teleport)
             .add_observer(force::on_impulse)
             .add_observer(force::on_radial_impulse)
             .add_observer(force::on_angular_impulse);
@@ -164,6 +170,24 @@ impl Plugin for SolverPlugin {
             .add_systems(First, schedule::reset_ticks)
             .add_systems(RunFixedMainLoop, target::sample_frame.in_set(PliantSystems::SampleFrame));
     }
+}
+
+/// A disabled particle or constraint leaves the simulation; a disabled body only stops.
+fn note_disabled(
+    disabled: On<Add, Disabled>,
+    ordered: Query<(), (With<BuildOrder>, Allow<Disabled>)>,
+    mut changes: ResMut<TopologyChanges>,
+) {
+    changes.recompile |= ordered.contains(disabled.entity);
+}
+
+/// And comes back.
+fn note_enabled(
+    enabled: On<Remove, Disabled>,
+    ordered: Query<(), (With<BuildOrder>, Allow<Disabled>)>,
+    mut changes: ResMut<TopologyChanges>,
+) {
+    changes.recompile |= ordered.contains(enabled.entity);
 }
 
 fn add_tick(app: &mut App) {

@@ -2,7 +2,7 @@
 
 use super::{
     diagnostics::{SolverDiagnostics, Stage},
-    mirror::{Activity, IslandView, KinematicPath, Mirror},
+    mirror::{IslandView, KinematicPath, Mirror},
     settings::{SolverSettings, StepTime},
     tasks::for_each_island,
     velocity::Momentum,
@@ -18,14 +18,15 @@ pub(super) fn predict(
     mut diagnostics: ResMut<SolverDiagnostics>,
 ) {
     let started = SolverDiagnostics::start();
-    let h = time.h;
-    for_each_island(&mut mirror.awake(), settings.max_tasks, |view| predict_island(view, h));
-    hold(&mut mirror, time.sweep());
+    for_each_island(&mut mirror.awake(), settings.max_tasks, |view| predict_island(view, &time));
     mirror.dynamics.iter_mut().for_each(|set| set.begin_substep());
     diagnostics.stop(Stage::Predict, started);
 }
 
-fn predict_island(view: &mut IslandView<'_>, h: f32) {
+/// Predicts one island.
+pub(super) fn predict_island(view: &mut IslandView<'_>, time: &StepTime) {
+    let h = time.h;
+    keep_planes(view);
     let IslandView { position, predicted, velocity, velocity_change, acceleration, .. } = view;
     let arrays = position
         .iter_mut()
@@ -51,6 +52,7 @@ fn predict_island(view: &mut IslandView<'_>, h: f32) {
         oriented.angular_velocity += change;
         oriented.rotation = turned(oriented.rotation, turn);
     }
+    hold(view, time.sweep());
     let island = &mut *view.island;
     island.batches.iter_mut().flatten().for_each(|batch| batch.begin_substep(h));
     view.contacts.begin_substep(view.shared.obstacles.len(), view.position.len());
@@ -58,15 +60,22 @@ fn predict_island(view: &mut IslandView<'_>, h: f32) {
     view.contacts.momentum = restore.then(|| Momentum::of(view));
 }
 
-/// Puts held particles where they are in this substep.
-fn hold(mirror: &mut Mirror, sweep: [f32; 2]) {
-    let Mirror { kinematic, targets, position, predicted, islands, island_of, .. } = mirror;
-    for held in kinematic.iter() {
-        let slot = held.slot as usize;
-        let island = &islands[island_of[slot] as usize];
-        if island.activity != Activity::Awake {
-            continue;
+/// Particles of planar bodies have no speed out of their plane, whoever gave it to them.
+fn keep_planes(view: &mut IslandView<'_>) {
+    let planar = |body: u32| view.shared.bodies[body as usize].planar;
+    if !view.island.bodies.iter().any(|body| planar(*body)) {
+        return;
+    }
+    for i in 0..view.len() {
+        if planar(view.body[i]) {
+            view.velocity_change[i].z = -view.velocity[i].z;
         }
+    }
+}
+
+/// Puts held particles where they are in this substep.
+fn hold(view: &mut IslandView<'_>, sweep: [f32; 2]) {
+    for held in view.kinematic {
         let place = match held.path {
             KinematicPath::Line { start, end } => {
                 if start == end {
@@ -76,11 +85,12 @@ fn hold(mirror: &mut Mirror, sweep: [f32; 2]) {
                 }
             }
             KinematicPath::Anchor { target, offset } => {
-                let pose = targets[target as usize].at(sweep[1]);
-                (pose.transform_point(offset) - island.origin).as_vec3()
+                let pose = view.shared.targets[target as usize].at(sweep[1]);
+                (pose.transform_point(offset) - view.island.origin).as_vec3()
             }
         };
-        position[slot] = place.extend(0.0);
-        predicted[slot] = position[slot];
+        let slot = held.slot as usize - view.island.slots.start;
+        view.position[slot] = place.extend(0.0);
+        view.predicted[slot] = view.position[slot];
     }
 }

@@ -90,9 +90,14 @@ impl RunIn {
     }
 }
 
-/// How many ticks ran in this frame.
+/// What became of the ticks of this frame.
 #[derive(Resource, Clone, Copy, Debug, Default)]
-pub(crate) struct TicksThisFrame(pub u32);
+pub(crate) struct TicksThisFrame {
+    /// How many ran.
+    pub ran: u32,
+    /// Whether the last one was skipped, in this frame or before.
+    pub skipped: bool,
+}
 
 /// Longest tick that is simulated outside fixed schedules (s); a longer frame loses the rest.
 const MAX_VARIABLE_TICK: f32 = 0.1;
@@ -109,7 +114,7 @@ pub(crate) fn add_schedule(app: &mut App, label: impl ScheduleLabel) {
 }
 
 pub(super) fn reset_ticks(mut ticks: ResMut<TicksThisFrame>) {
-    ticks.0 = 0;
+    ticks.ran = 0;
 }
 
 /// Whether a tick runs: not at dt = 0, not while paused unless stepped, not beyond the frame's cap.
@@ -123,16 +128,15 @@ fn tick_length(world: &mut World) -> Option<f32> {
         return None;
     }
     let cap = world.resource::<SolverSettings>().max_ticks_per_frame;
-    let mut ticks = world.resource_mut::<TicksThisFrame>();
-    if ticks.0 >= cap && !exact {
+    let ticks = world.resource::<TicksThisFrame>();
+    if ticks.ran >= cap && !exact {
         return None;
     }
     let mut control = world.resource_mut::<SolverControl>();
     if control.paused {
         control.steps = control.steps.checked_sub(1)?;
     }
-    ticks = world.resource_mut::<TicksThisFrame>();
-    ticks.0 += 1;
+    world.resource_mut::<TicksThisFrame>().ran += 1;
     Some(dt)
 }
 
@@ -140,6 +144,7 @@ fn tick_length(world: &mut World) -> Option<f32> {
 pub(crate) fn run_tick(world: &mut World) {
     let started = SolverDiagnostics::start();
     let length = tick_length(world);
+    world.resource_mut::<TicksThisFrame>().skipped = length.is_none();
     let substeps = world.resource::<SolverSettings>().substeps();
     let tick = length.unwrap_or(0.0);
     *world.resource_mut::<StepTime>() =
@@ -156,8 +161,11 @@ pub(super) fn is_ticking(time: Res<StepTime>) -> bool {
     time.tick > 0.0
 }
 
-/// Runs [`SubstepSchedule`] for each substep.
+/// Runs [`SubstepSchedule`] for each substep, for what was not carried.
 pub(crate) fn run_substeps(world: &mut World) {
+    if !super::carry::carry(world) {
+        return;
+    }
     let substeps = world.resource::<StepTime>().substeps;
     world.schedule_scope(SubstepSchedule, |world, schedule| {
         for substep in 0..substeps {

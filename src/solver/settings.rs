@@ -30,6 +30,10 @@ pub struct SolverSettings {
     pub sleeping: bool,
     /// Radius of particles whose body says nothing else (m). Default: 1 cm.
     pub particle_radius: f32,
+    /// How long a metre is in this world: the solver's own thresholds are scaled by it (the speed at which
+    /// overlap is undone, what counts as lying still). Default: 1. A value that is no positive number
+    /// counts as 1.
+    pub length_unit: f32,
 }
 
 impl Default for SolverSettings {
@@ -45,6 +49,7 @@ impl Default for SolverSettings {
             max_ticks_per_frame: 8,
             sleeping: true,
             particle_radius: DEFAULT_RADIUS,
+            length_unit: 1.0,
         }
     }
 }
@@ -58,9 +63,15 @@ impl SolverSettings {
         let unit = if usable { unit } else { 1.0 };
         Self {
             gravity: metres.gravity * unit,
+            length_unit: unit,
             particle_radius: metres.particle_radius * unit,
             ..metres
         }
+    }
+
+    /// The length of a metre as the solver uses it.
+    pub(crate) fn length_unit(&self) -> f32 {
+        usable_unit(self.length_unit)
     }
 
     /// Substeps as the solver uses them.
@@ -72,6 +83,10 @@ impl SolverSettings {
     pub(crate) fn iterations(&self) -> u32 {
         self.iterations.clamp(1, 1_000)
     }
+}
+
+fn usable_unit(unit: f32) -> f32 {
+    if unit > 0.0 && unit.is_finite() { unit } else { 1.0 }
 }
 
 /// In which order the constraints of an island are projected.

@@ -5,10 +5,11 @@ use super::{
     mirror::{Activity, Mirror, split_position},
     schedule::run_substeps,
     settings::{SolverSettings, StepTime},
-    target::sample_targets,
+    target::{TargetPose, sample_targets},
 };
 use crate::particle::{Particle, Particles, SolverState};
 use bevy::{
+    ecs::entity::EntityHashSet,
     math::{Vec4, ops},
     prelude::*,
 };
@@ -47,6 +48,7 @@ pub(super) fn settle(
     let substeps = world.resource::<SolverSettings>().substeps();
     *world.resource_mut::<StepTime>() =
         StepTime { tick, h: tick / substeps as f32, substeps, substep: 0, iteration: 0 };
+    let before = Before::of(world);
     let gathered = world.run_system_cached(sample_targets).and(world.run_system_cached(gather));
     if gathered.is_ok() {
         for done in 0..ticks {
@@ -59,10 +61,43 @@ pub(super) fn settle(
         let settled = |body: Entity| bodies.iter().any(|(b, _)| *b == body);
         write_back(world, settled);
     }
+    before.restore(world);
     for (body, _) in bodies {
-        world.entity_mut(body).remove::<Settle>();
+        if let Ok(mut body) = world.get_entity_mut(body) {
+            body.remove::<Settle>();
+        }
     }
     *world.resource_mut::<StepTime>() = now;
+}
+
+/// What the tick that is to come must find as it was.
+struct Before {
+    targets: Vec<(Entity, TargetPose)>,
+    wake: Vec<bool>,
+    added: EntityHashSet,
+}
+
+impl Before {
+    fn of(world: &mut World) -> Self {
+        let targets = world.query::<(Entity, &TargetPose)>();
+        let targets = { targets }.iter(world).map(|(e, t)| (e, *t)).collect();
+        let mirror = world.resource::<Mirror>();
+        let wake = mirror.islands.iter().map(|island| island.wake).collect();
+        Self { targets, wake, added: mirror.added.clone() }
+    }
+
+    fn restore(self, world: &mut World) {
+        for (entity, target) in self.targets {
+            if let Some(mut now) = world.get_mut::<TargetPose>(entity) {
+                *now = target;
+            }
+        }
+        let mut mirror = world.resource_mut::<Mirror>();
+        mirror.added = self.added;
+        for (island, wake) in mirror.islands.iter_mut().zip(self.wake) {
+            island.wake |= wake;
+        }
+    }
 }
 
 /// Lets only the islands of unsettled bodies move, and damps them.
@@ -70,6 +105,7 @@ fn prepare(mirror: &mut Mirror, h: f32, unsettled: impl Fn(Entity) -> bool) {
     let factor = ops::exp(-SETTLE_DAMPING * h);
     let Mirror { islands, bodies, damping, .. } = mirror;
     for island in islands {
+        island.carried = false;
         let mut entities = island.bodies.iter().filter_map(|b| bodies[*b as usize].entity);
         if entities.any(&unsettled) && matches!(island.activity, Activity::Awake | Activity::Asleep)
         {
@@ -113,6 +149,7 @@ fn write_back(world: &mut World, settled: impl Fn(Entity) -> bool) {
                 if let Some(mut state) = entity.get_mut::<SolverState>() {
                     state.remainder = remainder;
                     state.still_ticks = 0;
+                    state.written = Some(position);
                 }
                 mirror.previous[slot] = position;
             }

@@ -100,7 +100,7 @@ pub(super) fn sleep(
     freeze_faults(mirror, &told, &mut commands);
     let rule = SleepRule::new(&settings, time.tick);
     if rule.enabled {
-        count_still_ticks(mirror);
+        count_still_ticks(mirror, STILL_SPEED * settings.length_unit());
         let mut restless = vec![false; mirror.islands.len()];
         for island in &mirror.islands {
             restless[island.group as usize] |= island.activity == Activity::Awake
@@ -121,7 +121,7 @@ pub(super) fn sleep(
     diagnostics.stop(Stage::Sleep, started);
 }
 
-fn count_still_ticks(mirror: &mut Mirror) {
+fn count_still_ticks(mirror: &mut Mirror, still_speed: f32) {
     let Mirror {
         islands, still, position, body, bodies, oriented, velocity, velocity_change, ..
     } = mirror;
@@ -130,7 +130,9 @@ fn count_still_ticks(mirror: &mut Mirror) {
             let world = (position[slot].truncate().as_dvec3() + island.origin).as_vec3();
             let near = bodies[body[slot] as usize].radius / 5.0;
             let (place, ticks) = &mut still[slot];
-            if world.distance_squared(*place) > near * near {
+            // Not near includes a place that is not a number.
+            let is_near = world.distance_squared(*place) <= near * near;
+            if !is_near {
                 *place = world;
                 *ticks = 0;
             } else {
@@ -141,7 +143,7 @@ fn count_still_ticks(mirror: &mut Mirror) {
     for oriented in oriented.iter() {
         let slot = oriented.slot as usize;
         let speed = (velocity[slot] + velocity_change[slot]).truncate().length();
-        if speed > STILL_SPEED || oriented.angular_velocity.length() > STILL_SPIN {
+        if speed > still_speed || oriented.angular_velocity.length() > STILL_SPIN {
             still[slot].1 = 0;
         }
     }

@@ -27,7 +27,8 @@ pub(super) fn update_velocities(
     diagnostics.stop(Stage::Velocities, started);
 }
 
-fn update_island(view: &mut IslandView<'_>, time: &StepTime) {
+/// Updates the velocities of one island.
+pub(super) fn update_island(view: &mut IslandView<'_>, time: &StepTime) {
     let per_second = time.h.recip();
     if view.island.bodies.iter().any(|b| view.shared.bodies[*b as usize].planar) {
         flatten(view);
