@@ -153,12 +153,12 @@ fn settings() -> impl Strategy<Value = SolverSettings> {
         prop_oneof![6 => Just(8u32), 1 => Just(0), 1 => Just(u32::MAX)],
     );
     let damping = (mostly(0.1), mostly(1.0));
-    (counts, vector(), damping, mostly(0.01), any::<[bool; 2]>()).prop_map(
+    (counts, vector(), damping, [mostly(0.01), mostly(1.0)], any::<[bool; 2]>()).prop_map(
         |(
             (substeps, iterations, max_tasks, ticks),
             gravity,
             (damping, relative),
-            radius,
+            [radius, unit],
             flags,
         )| {
             SolverSettings {
@@ -176,6 +176,7 @@ fn settings() -> impl Strategy<Value = SolverSettings> {
                 max_ticks_per_frame: ticks,
                 sleeping: flags[1],
                 particle_radius: radius,
+                length_unit: unit,
             }
         },
     )

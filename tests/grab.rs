@@ -210,3 +210,25 @@ fn nonsense_from_a_pointer_is_harmless() {
     tick(&mut app, 30);
     assert!(common::all_finite(&mut app));
 }
+
+#[test]
+fn a_tap_within_one_frame_holds_nothing() {
+    let (mut app, body) = scene(true);
+    let corner = particles(&app, body)[9 * 6];
+    let at = on_screen(&mut app, corner);
+    let mut windows = app.world_mut().query_filtered::<Entity, With<PrimaryWindow>>();
+    let window = windows.single(app.world()).expect("one window");
+    let target =
+        RenderTarget::Window(WindowRef::Primary).normalize(Some(window)).expect("a target");
+    for action in [
+        PointerAction::Press(PointerButton::Primary),
+        PointerAction::Release(PointerButton::Primary),
+    ] {
+        let location = Location { target: target.clone(), position: at };
+        app.world_mut().write_message(PointerInput::new(PointerId::Mouse, location, action));
+    }
+    app.update();
+    assert_eq!(holds(&mut app), 0);
+    let told = app.world().resource::<Told>();
+    assert_eq!((told.grabbed.len(), told.released.len()), (1, 1));
+}

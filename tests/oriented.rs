@@ -28,7 +28,7 @@ fn square(app: &mut App, stretch: f32) -> Vec<Entity> {
     for i in 0..4 {
         for j in i + 1..4 {
             let rest = corners[i].distance(corners[j]);
-            let link = DistanceConstraint::new([balls[i], balls[j]], rest).with_compliance(1e-3);
+            let link = DistanceConstraint::new([balls[i], balls[j]], rest).with_compliance(0.05);
             app.world_mut().spawn(link);
         }
     }

@@ -133,3 +133,34 @@ fn a_cloth_of_another_size_is_drawn_by_the_same_entity() {
     tick(&mut app, 3);
     assert_eq!(vertices(&app, body).len(), 4);
 }
+
+fn assert_drawn_where_it_is(app: &App, body: Entity) {
+    let frame = *app.world().get::<GlobalTransform>(body).expect("has a transform");
+    for (vertex, position) in vertices(app, body).into_iter().zip(positions(app, body)) {
+        assert!(frame.transform_point(vertex).distance(position) < 1e-3, "{vertex} {position}");
+    }
+}
+
+#[test]
+fn a_restarted_cloth_goes_on_being_drawn() {
+    let mut app = app_with(undamped());
+    let cloth = Cloth::grid(UVec2::new(5, 4), 0.2).pinned(ClothPins::TopLeft);
+    let body = app.world_mut().spawn(cloth).id();
+    tick(&mut app, 30);
+    app.world_mut().trigger(Rebuild { entity: body });
+    tick(&mut app, 40);
+    assert_drawn_where_it_is(&app, body);
+}
+
+#[test]
+fn a_sleeping_cloth_whose_material_changes_is_drawn_as_it_lies() {
+    let mut app = app_with(SolverSettings { gravity: Vec3::ZERO, ..default() });
+    let body = app.world_mut().spawn(Cloth::grid(UVec2::new(4, 4), 0.2)).id();
+    tick(&mut app, 2);
+    let corner = particles(&app, body)[0];
+    app.world_mut().get_mut::<Particle>(corner).expect("a particle").position.z += 0.1;
+    tick(&mut app, 300);
+    app.world_mut().get_mut::<Cloth>(body).expect("a cloth").damping = Some(0.3);
+    tick(&mut app, 3);
+    assert_drawn_where_it_is(&app, body);
+}
