@@ -511,7 +511,7 @@ fn check(app: &mut App) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(Config { cases: 250, max_shrink_iters: 300, failure_persistence: None, ..Config::default() })]
+    #![proptest_config(Config { cases: 1500, max_shrink_iters: 300, failure_persistence: None, ..Config::default() })]
 
     /// 250 worlds of up to 40 acts each.
     #[test]

@@ -6,7 +6,7 @@
 //!                       o x        Δx = w Δλ,  Δp = −w_a Δλ
 //! ```
 //!
-//! [MMC16] eq. 18 and 26 with ∇C the identity. λ/h² is the force on the particle (N). An anchor that is
+//! \[MMC16\] eq. 18 and 26 with ∇C the identity. λ/h² is the force on the particle (N). An anchor that is
 //! itself a particle is pulled back (w_a); any other anchor is moved by its transform alone (w_a = 0).
 
 use super::{

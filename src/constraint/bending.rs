@@ -13,7 +13,7 @@
 //! ∇p3 = −|e| u2        ∇p1 = +[((p2 − p0)·e) u1 + ((p3 − p0)·e) u2]/|e|
 //! ```
 //!
-//! [BMF03], [BMM17] section 5.2 with atan2 for the arc cosine: no singularity when flat. A triangle
+//! \[BMF03\], \[BMM17\] section 5.2 with atan2 for the arc cosine: no singularity when flat. A triangle
 //! without area has no normal: the constraint rests.
 
 use super::{Constraint, Evaluation, LaneConstraint, LaneForm, LaneSettings};

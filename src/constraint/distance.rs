@@ -5,7 +5,7 @@
 //!         d                       ∇1C = n,  ∇2C = −n,  n = (x1 − x2)/|x1 − x2|
 //! ```
 //!
-//! [MHHR06] section 3.3, [BMM17] section 5.1. At length 0 there is no direction: the constraint rests.
+//! \[MHHR06\] section 3.3, \[BMM17\] section 5.1. At length 0 there is no direction: the constraint rests.
 //! Tension-only keeps C ≤ 0 and lets the particles come nearer, as a thread does.
 
 use super::{

@@ -175,7 +175,7 @@ impl<const N: usize> LaneParticles<'_, N> {
     }
 }
 
-/// The general kernel: [MMC16] eq. 17, 18 and 26 from [`LaneConstraint::evaluate`].
+/// The general kernel: \[MMC16\] eq. 17, 18 and 26 from [`LaneConstraint::evaluate`].
 #[inline(always)]
 pub fn project_lanes<C: LaneConstraint<N>, const N: usize>(
     lanes: &C::Lanes,

@@ -17,7 +17,7 @@
 //! ```
 //!
 //! λ/h² is the force along the gradient (N where C is a length). With α = 0 this is classic
-//! position-based dynamics [MHHR06]; with one iteration a substep, the method of small steps [MSL+19].
+//! position-based dynamics \[MHHR06\]; with one iteration a substep, the method of small steps \[MSL+19\].
 //!
 //! # Three forms
 //!
@@ -32,12 +32,12 @@
 //!
 //! # References
 //!
-//! * [MHHR06] Müller, Heidelberger, Hennix, Ratcliff: Position Based Dynamics
-//! * [MMC16] Macklin, Müller, Chentanez: XPBD
-//! * [MSL+19] Macklin et al.: Small Steps in Physics Simulation
-//! * [BMM17] Bender, Müller, Macklin: A Survey on Position Based Dynamics
-//! * [KCM12] Kim, Chentanez, Müller: Long Range Attachments
-//! * [BMF03] Bridson, Marino, Fedkiw: Simulation of Clothing with Folds and Wrinkles
+//! * \[MHHR06\] Müller, Heidelberger, Hennix, Ratcliff: Position Based Dynamics
+//! * \[MMC16\] Macklin, Müller, Chentanez: XPBD
+//! * \[MSL+19\] Macklin et al.: Small Steps in Physics Simulation
+//! * \[BMM17\] Bender, Müller, Macklin: A Survey on Position Based Dynamics
+//! * \[KCM12\] Kim, Chentanez, Müller: Long Range Attachments
+//! * \[BMF03\] Bridson, Marino, Fedkiw: Simulation of Clothing with Folds and Wrinkles
 
 mod attachment;
 mod bending;

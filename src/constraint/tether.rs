@@ -5,7 +5,7 @@
 //!     └── L ──┘                ∇x C = (x − a)/|x − a|,  a does not move
 //! ```
 //!
-//! [KCM12]. L is the geodesic distance at rest, times what slack the recipe allows. Only `x` moves, and
+//! \[KCM12\]. L is the geodesic distance at rest, times what slack the recipe allows. Only `x` moves, and
 //! only when it is too far; a tether whose anchor particle is not held rests.
 
 use super::{Constraint, Evaluation, LaneConstraint, LaneForm, LaneSettings, Sides};

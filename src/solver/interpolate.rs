@@ -131,6 +131,9 @@ pub(super) fn place_pins(
         last = Some((pin.anchor, anchor));
         let (Some(anchor), Ok(mut pose)) = (anchor, bodies.get_mut(body.0)) else { continue };
         let place = anchor.transform_point(pin.offset).as_vec3();
+        if !place.is_finite() {
+            continue;
+        }
         let pose = pose.reborrow();
         if pose.positions.get(index.0 as usize).is_some_and(|drawn| *drawn != place) {
             pose.into_inner().positions[index.0 as usize] = place;

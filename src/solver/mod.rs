@@ -15,7 +15,7 @@
 //!                          ProjectConstraints ─ Contacts
 //! ```
 //!
-//! Per substep h [MSL+19]:
+//! Per substep h \[MSL+19\]:
 //!
 //! ```text
 //! v  += h a                       Predict

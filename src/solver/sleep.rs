@@ -7,7 +7,7 @@
 use super::{
     diagnostics::{SolverDiagnostics, Stage},
     events::{BodyFault, Faulty},
-    mirror::{Activity, Mirror},
+    mirror::{Activity, Mirror, split_position},
     settings::{SolverSettings, StepTime},
 };
 use bevy::{
@@ -154,13 +154,17 @@ fn count_still_ticks(mirror: &mut Mirror, still_speed: f32) {
 fn freeze_faults(mirror: &mut Mirror, told: &Told, commands: &mut Commands) {
     let mut failed = vec![false; mirror.islands.len()];
     for island in &mut mirror.islands {
-        let slots = island.slots.clone();
-        let finite = |array: &[Vec4]| array[slots.clone()].iter().all(|v| v.is_finite());
-        let bad = core::mem::take(&mut island.bad_input)
-            || (island.activity == Activity::Awake
-                && !(finite(&mirror.position)
-                    && finite(&mirror.velocity)
-                    && finite(&mirror.velocity_change)));
+        // So far out the world's coordinates may overflow where the island's do not.
+        let far = island.origin.abs().max_element() > 1e30;
+        let holds = |slot: usize| {
+            let local = mirror.position[slot];
+            local.is_finite()
+                && (mirror.velocity[slot] + mirror.velocity_change[slot]).is_finite()
+                && (!far || split_position(local.truncate(), island.origin).0.is_finite())
+        };
+        let awake = island.activity == Activity::Awake;
+        let bad = island.bad_input || (awake && !island.particles().all(holds));
+        island.bad_input = false;
         failed[island.group as usize] |= bad;
     }
     for oriented in &mirror.oriented {
