@@ -108,7 +108,7 @@ fn write_held(
                     .as_vec3()
             }
         };
-        let velocity = moved / time.tick;
+        let velocity = Some(moved / time.tick).filter(|v| v.is_finite()).unwrap_or_default();
         if let Ok((mut particle, _)) = query.get_mut(world, mirror.entities[held.slot as usize]) {
             particle.bypass_change_detection().velocity = velocity;
         }
