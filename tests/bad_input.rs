@@ -11,7 +11,11 @@ use bevy_pliant::{
     solver::{DrawnPose, Faulty},
 };
 use common::{app, app_with, tick};
-use proptest::{collection::vec, prelude::*, test_runner::{Config, RngSeed}};
+use proptest::{
+    collection::vec,
+    prelude::*,
+    test_runner::{Config, RngSeed},
+};
 
 /// Values that break things, and some that do not.
 fn number() -> impl Strategy<Value = f32> {

@@ -59,6 +59,7 @@ pub(super) fn compile(
             let query = particles.get_or_insert_with(|| world.query());
             let restless = restless_particles(world, &mirror);
             orphans = compile_anew(world, &mut types, &mut mirror, query, order);
+            world.resource_mut::<SolverDiagnostics>().compilations += 1;
             restless.into_iter().for_each(|particle| mirror.wake(particle));
             for entity in core::mem::take(&mut newly_added) {
                 types.compiled.iter().for_each(|kind| kind.wake(entity, &mut mirror));
