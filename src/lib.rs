@@ -27,10 +27,10 @@ pub mod prelude {
             Attachment, AttachmentBroken, BendingConstraint, ConstraintOf, Constraints,
             DistanceConstraint, TetherConstraint,
         },
-        obstacle::{Friction, Obstacle},
+        obstacle::{ContactLayers, Friction, Obstacle},
         particle::{
-            OrientedParticle, Particle, ParticleIndex, ParticleOf, Particles, Pinned, PinnedTo,
-            Planar,
+            BodySurface, OrientedParticle, Particle, ParticleIndex, ParticleOf, Particles, Pinned,
+            PinnedTo, Planar,
         },
         recipe::{
             BodyBuilt, BodyFailed, BuildError, Cloth, ClothMass, ClothPins, ClothTopology, Rebuild,

@@ -174,6 +174,16 @@ impl core::ops::Deref for Particles {
 #[reflect(Component, Default, Debug, PartialEq, Clone)]
 pub struct ParticleIndex(pub u32);
 
+/// The triangles between a body's particles, by [`ParticleIndex`], counter-clockwise from the front:
+/// what the air acts on. On the body; written by its recipe. A triangle that names a missing particle
+/// is left out.
+#[derive(Component, Reflect, Clone, Debug, Default, PartialEq, Eq)]
+#[reflect(Component, Default, Debug, PartialEq, Clone)]
+pub struct BodySurface {
+    /// Three particles each.
+    pub triangles: Vec<[u32; 3]>,
+}
+
 /// The order in which particles and constraints were created. The solver works in this order, so
 /// that the same world gives the same bits. Given by the solver where it is missing.
 #[derive(Component, Reflect, Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

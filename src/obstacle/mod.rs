@@ -5,8 +5,10 @@
 
 mod friction;
 mod half_space;
+mod layers;
 
 pub use friction::Friction;
+pub use layers::ContactLayers;
 
 use crate::{math::pose::Pose, particle::TopologyChanges};
 use bevy::{

@@ -10,8 +10,8 @@ use crate::{
     },
     math::pose::Pose,
     particle::{
-        BuildOrder, Particle, ParticleIndex, ParticleOf, Particles, PinnedTo, RestPose,
-        SolverState, TopologyChanges,
+        BodySurface, BuildOrder, Particle, ParticleIndex, ParticleOf, Particles, PinnedTo,
+        RestPose, SolverState, TopologyChanges,
     },
     solver::{BodySettings, DrawnPose, Faulty, TargetPose, current_pose},
 };
@@ -182,6 +182,11 @@ fn construct<R: Recipe>(
     let Ok(mut body) = world.get_entity_mut(body) else { return Ok(()) };
     body.remove::<Faulty>();
     body.insert(BuiltScale(pose.scale));
+    if plan.triangles.is_empty() {
+        body.remove::<BodySurface>();
+    } else {
+        body.insert(BodySurface { triangles: plan.triangles });
+    }
     // Pins start here, and are not swept from where the body was.
     if let Some(mut target) = body.get_mut::<TargetPose>() {
         *target = TargetPose::still(pose);

@@ -282,6 +282,7 @@ impl Recipe for Cloth {
         if self.tethers {
             self.tether(&mut plan, scale);
         }
+        plan.triangles = triangles;
         Ok(plan)
     }
 

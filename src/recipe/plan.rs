@@ -22,6 +22,8 @@ pub(crate) struct BodyPlan {
     pub tethers: Vec<([u32; 2], f32)>,
     /// Particles pinned to the body.
     pub pins: Vec<u32>,
+    /// The surface, if it has one.
+    pub triangles: Vec<[u32; 3]>,
 }
 
 /// What a live body can change without being built anew.

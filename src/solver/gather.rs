@@ -214,6 +214,11 @@ fn body_settings(world: &World, mirror: &mut Mirror, settings: &SolverSettings, 
         let force = body.entity.and_then(|e| world.get::<AppliedForce>(e));
         body.radius = positive(chosen.and_then(|s| s.radius).unwrap_or(settings.particle_radius));
         body.friction = chosen.map_or(default(), |s| s.friction);
+        body.layers = chosen.map_or(default(), |s| s.layers);
+        body.self_contact = chosen.is_some_and(|s| s.self_contact);
+        body.soft_contact = chosen.is_some_and(|s| s.soft_contact);
+        body.drag = positive(chosen.map_or(0.0, |s| s.drag));
+        body.lift = positive(chosen.map_or(0.0, |s| s.lift));
         let own = chosen.and_then(|s| s.damping);
         let kept = |usual: f32| ops::exp(-positive(own.unwrap_or(usual)) * time.h);
         let (kept, kept_relative) = (kept(settings.damping), kept(settings.relative_damping));

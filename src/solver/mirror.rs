@@ -22,7 +22,7 @@ use super::{batch::Batch, dynamic_set::DynamicSet};
 use crate::{
     constraint::OldPositions,
     math::pose::TargetMotion,
-    obstacle::{Friction, Obstacle},
+    obstacle::{ContactLayers, Friction, Obstacle},
 };
 use bevy::{
     ecs::entity::EntityHashSet,
@@ -132,6 +132,12 @@ pub(crate) struct MirrorBody {
     pub planar: bool,
     pub radius: f32,
     pub friction: Friction,
+    pub layers: ContactLayers,
+    pub self_contact: bool,
+    pub soft_contact: bool,
+    /// Drag and lift coefficients.
+    pub drag: f32,
+    pub lift: f32,
     /// Acceleration of the last tick, to notice that it changed.
     pub acceleration: Vec3,
 }
@@ -144,6 +150,11 @@ impl MirrorBody {
             planar: false,
             radius,
             friction: Friction::DEFAULT,
+            layers: ContactLayers::ALL,
+            self_contact: false,
+            soft_contact: false,
+            drag: 0.0,
+            lift: 0.0,
             acceleration: Vec3::NAN,
         }
     }

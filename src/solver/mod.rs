@@ -93,8 +93,8 @@ use crate::{
     },
     obstacle::Obstacle,
     particle::{
-        BuildOrder, OrientedParticle, Particle, ParticleIndex, ParticleOf, Particles, Pinned,
-        PinnedTo, Planar, RestPose, SolverState, TopologyChanges,
+        BodySurface, BuildOrder, OrientedParticle, Particle, ParticleIndex, ParticleOf, Particles,
+        Pinned, PinnedTo, Planar, RestPose, SolverState, TopologyChanges,
     },
 };
 use bevy::{
@@ -271,6 +271,7 @@ fn register_types(app: &mut App) {
         .register_type::<ParticleOf>()
         .register_type::<Particles>()
         .register_type::<ParticleIndex>()
+        .register_type::<BodySurface>()
         .register_type::<BuildOrder>()
         .register_type::<SolverState>()
         .register_type::<ConstraintOf>()

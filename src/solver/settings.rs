@@ -1,6 +1,9 @@
 //! What a user sets: for the world, and for one body.
 
-use crate::{obstacle::Friction, particle::DEFAULT_RADIUS};
+use crate::{
+    obstacle::{ContactLayers, Friction},
+    particle::DEFAULT_RADIUS,
+};
 use bevy::prelude::*;
 
 /// Settings of the whole simulation. Values that make no sense are clamped as each field says.
@@ -101,7 +104,7 @@ pub enum ProjectionOrder {
 }
 
 /// Settings of one body; a field that is `None` takes the world's value.
-#[derive(Component, Reflect, Clone, Debug, Default, PartialEq)]
+#[derive(Component, Reflect, Clone, Debug, PartialEq)]
 #[reflect(Component, Default, Debug, PartialEq, Clone)]
 pub struct BodySettings {
     /// Gravity (m/s²).
@@ -115,6 +118,33 @@ pub struct BodySettings {
     /// Whether the momentum that projection takes from a body that touches nothing is given back.
     /// Default (`None`): only to bodies with particles that turn.
     pub restore_momentum: Option<bool>,
+    /// What it meets: obstacles, and bodies where both have `soft_contact`.
+    pub layers: ContactLayers,
+    /// Whether its particles touch one another. Default: false.
+    pub self_contact: bool,
+    /// Whether its particles touch those of other bodies that have this too. Default: false.
+    pub soft_contact: bool,
+    /// Drag coefficient of its surface in the air: 1.2 is a plate across the wind. Default: 1.2.
+    pub drag: f32,
+    /// Lift coefficient of its surface in the air. Default: 0.6.
+    pub lift: f32,
+}
+
+impl Default for BodySettings {
+    fn default() -> Self {
+        Self {
+            gravity: None,
+            damping: None,
+            radius: None,
+            friction: Friction::DEFAULT,
+            restore_momentum: None,
+            layers: ContactLayers::ALL,
+            self_contact: false,
+            soft_contact: false,
+            drag: 1.2,
+            lift: 0.6,
+        }
+    }
 }
 
 /// A steady push on a body (shared among its particles by mass) or on one particle, until changed.
