@@ -27,7 +27,7 @@ pub mod prelude {
             Attachment, AttachmentBroken, BendingConstraint, ConstraintOf, Constraints,
             DistanceConstraint, TetherConstraint,
         },
-        obstacle::{ContactLayers, Friction, Obstacle},
+        obstacle::{ContactLayers, Friction, Obstacle, ObstacleShape, TriangleMesh},
         particle::{
             BodySurface, OrientedParticle, Particle, ParticleIndex, ParticleOf, Particles, Pinned,
             PinnedTo, Planar,
@@ -38,8 +38,9 @@ pub mod prelude {
         },
         solver::{
             AddConstraint, AppliedForce, ApplyAngularImpulse, ApplyImpulse, ApplyRadialImpulse,
-            BodyFault, BodySettings, ParticleFinder, PliantSystems, ProjectionOrder, Settle,
-            SolverClock, SolverControl, SolverDiagnostics, SolverSettings, Teleport,
+            BodyFault, BodySettings, ContactBegan, ContactEnded, ParticleFinder, PliantSystems,
+            ProjectionOrder, Settle, SolverClock, SolverControl, SolverDiagnostics, SolverSettings,
+            Teleport,
         },
     };
 }

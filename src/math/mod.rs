@@ -1,7 +1,8 @@
-//! Mathematics without ECS: vectors of four lanes, rotations, inertia, a state hash.
+//! Mathematics without ECS: vectors of four lanes, rotations, inertia, boxes, a state hash.
 //!
 //! Nothing here knows of particles or constraints; everything is plain data and pure functions.
 
+pub mod bounds;
 pub mod ellipsoid;
 pub mod hash;
 pub mod lane;

@@ -11,7 +11,7 @@
 //! Against obstacles x changes by h Δvₜ too: the substep then moved as far as its new velocity says, a
 //! stuck body does not creep, and a sliding one goes as far as Coulomb says at one substep too.
 
-use bevy::prelude::*;
+use bevy::{math::Vec3A, prelude::*};
 
 /// Coefficients of Coulomb friction. Not a number and negative values count as 0.
 #[derive(Reflect, Clone, Copy, Debug, PartialEq)]
@@ -54,11 +54,13 @@ impl Friction {
     ///
     /// `tangential` is the velocity relative to the surface (m/s), `correction` the normal correction of
     /// the substep (m), `h` the substep (s).
-    pub(crate) fn apply(self, tangential: Vec3, correction: f32, h: f32) -> (Vec3, Vec3) {
-        let speed = tangential.length();
-        if h * speed <= self.fixed * correction {
-            return (Vec3::ZERO, -h * tangential);
+    pub(crate) fn apply(self, tangential: Vec3A, correction: f32, h: f32) -> (Vec3A, Vec3A) {
+        let squared = tangential.length_squared();
+        let held = self.fixed * correction / h;
+        if squared <= held * held {
+            return (Vec3A::ZERO, -h * tangential);
         }
+        let speed = squared.sqrt();
         let slowed = (speed - self.sliding * correction / h).max(0.0);
         let slowed = tangential * (slowed / speed);
         (slowed, h * (slowed - tangential))
@@ -72,17 +74,17 @@ mod tests {
     #[test]
     fn slow_sticks_and_fast_slides() {
         let friction = Friction { fixed: 0.5, sliding: 0.4 };
-        let (v, back) = friction.apply(Vec3::X, 0.02, 0.01);
-        assert_eq!((v, back), (Vec3::ZERO, Vec3::X * -0.01));
-        let (v, back) = friction.apply(Vec3::X, 0.01, 0.01);
-        assert!(v.distance(Vec3::X * 0.6) < 1e-6);
-        assert!(back.distance(Vec3::X * -0.004) < 1e-6);
+        let (v, back) = friction.apply(Vec3A::X, 0.02, 0.01);
+        assert_eq!((v, back), (Vec3A::ZERO, Vec3A::X * -0.01));
+        let (v, back) = friction.apply(Vec3A::X, 0.01, 0.01);
+        assert!(v.distance(Vec3A::X * 0.6) < 1e-6);
+        assert!(back.distance(Vec3A::X * -0.004) < 1e-6);
     }
 
     #[test]
     fn friction_never_reverses_motion() {
-        let (v, _) = Friction { fixed: 0.0, sliding: 9.0 }.apply(Vec3::X, 1.0, 0.01);
-        assert_eq!(v, Vec3::ZERO);
+        let (v, _) = Friction { fixed: 0.0, sliding: 9.0 }.apply(Vec3A::X, 1.0, 0.01);
+        assert_eq!(v, Vec3A::ZERO);
     }
 
     #[test]

@@ -1,43 +1,71 @@
 //! Obstacles: what particles collide with, and the friction between the two.
 //!
-//! An obstacle is an entity with a `Transform`; moving it moves what it touches. The solver sweeps its
-//! pose over each tick's substeps.
+//! An obstacle is an entity with a `Transform`; moving, turning or scaling it moves what it touches. The
+//! solver sweeps its pose over each tick's substeps. One file a shape: each tells how far a point is from
+//! its surface, and which way is out.
 
+mod cuboid;
 mod friction;
-mod half_space;
 mod layers;
+mod mesh;
+#[cfg(feature = "parry")]
+mod parry;
+mod plane;
+mod polygon;
+mod revolution;
+mod round;
+mod shape;
+mod solid;
+mod triangle;
 
 pub use friction::Friction;
 pub use layers::ContactLayers;
+pub use mesh::TriangleMesh;
+pub use shape::{ObstacleShape, Part, ShapeError};
 
-use crate::{math::pose::Pose, particle::TopologyChanges};
+pub(crate) use solid::{Distance, Frame, Near, Solid};
+pub(crate) use triangle::Triangle;
+
+use crate::particle::TopologyChanges;
 use bevy::{
     ecs::{lifecycle::HookContext, world::DeferredWorld},
-    math::DVec3,
     prelude::*,
 };
 
-/// A solid that particles cannot enter.
-#[derive(Component, Reflect, Clone, Copy, Debug, Default, PartialEq)]
+/// A solid that particles cannot enter, or a sensor that tells who does.
+///
+/// ```
+/// # use bevy::prelude::*;
+/// # use bevy_pliant::prelude::*;
+/// # fn spawn(mut commands: Commands) {
+/// commands.spawn(Obstacle::HALF_SPACE);
+/// commands.spawn((
+///     Obstacle::sphere(0.5).with_friction(Friction::new(0.8)),
+///     Transform::from_xyz(0.0, 0.5, 0.0),
+/// ));
+/// # }
+/// ```
+///
+/// Particles are spheres of their body's radius (half its thickness). A particle that moves less than its
+/// radius in a substep relative to an obstacle is checked where it ends up (10 m/s a centimetre at 16
+/// substeps of 64 ticks a second); a faster one along its whole path, so that it passes through nothing,
+/// however thin.
+#[derive(Component, Reflect, Clone, Debug, Default, PartialEq)]
 #[reflect(Component, Default, Debug, PartialEq, Clone)]
 #[require(Transform)]
 #[component(on_add = note_obstacle)]
 pub struct Obstacle {
-    /// Its shape, in its own frame.
+    /// Its shape, in its own frame. One that makes no sense (see [`ObstacleShape::validate`]) is ignored
+    /// with a warning.
     pub shape: ObstacleShape,
     /// Friction with what touches it; combined with the body's, see [`Friction::combine`].
     pub friction: Friction,
     /// Restitution e, 0 to 1: the part of the approach speed that a particle leaves with. Default: 0.
     pub restitution: f32,
-}
-
-/// The shape of an obstacle.
-#[derive(Reflect, Clone, Copy, Debug, Default, PartialEq)]
-#[reflect(Default, Debug, PartialEq, Clone)]
-pub enum ObstacleShape {
-    /// All points below the plane through the origin with normal +Y.
-    #[default]
-    HalfSpace,
+    /// Whom it touches. Default: everyone.
+    pub layers: ContactLayers,
+    /// Whether it only reports contacts. Default: false.
+    pub sensor: bool,
 }
 
 /// Obstacles act in the order of creation, so they need one.
@@ -49,8 +77,75 @@ fn note_obstacle(mut world: DeferredWorld, context: HookContext) {
 
 impl Obstacle {
     /// Solid below its local XZ plane: a floor, or, turned, a wall or a slope.
-    pub const HALF_SPACE: Self =
-        Self { shape: ObstacleShape::HalfSpace, friction: Friction::DEFAULT, restitution: 0.0 };
+    pub const HALF_SPACE: Self = Self::new(ObstacleShape::HalfSpace);
+
+    /// Of this shape.
+    pub const fn new(shape: ObstacleShape) -> Self {
+        Self {
+            shape,
+            friction: Friction::DEFAULT,
+            restitution: 0.0,
+            layers: ContactLayers::ALL,
+            sensor: false,
+        }
+    }
+
+    /// A ball of `radius` m.
+    pub const fn sphere(radius: f32) -> Self {
+        Self::new(ObstacleShape::Sphere { radius })
+    }
+
+    /// A capsule along y: everything within `radius` of a segment of `length` m (Bevy's `Capsule3d`).
+    pub const fn capsule(radius: f32, length: f32) -> Self {
+        let end = Vec3::new(0.0, 0.5 * length, 0.0);
+        Self::new(ObstacleShape::Capsule { start: Vec3::new(0.0, -0.5 * length, 0.0), end, radius })
+    }
+
+    /// A box with sides of `size` m.
+    pub const fn cuboid(size: Vec3) -> Self {
+        let half_size = Vec3::new(0.5 * size.x, 0.5 * size.y, 0.5 * size.z);
+        Self::new(ObstacleShape::Cuboid { half_size })
+    }
+
+    /// A cylinder along y, of `radius` and `height` m.
+    pub const fn cylinder(radius: f32, height: f32) -> Self {
+        Self::new(ObstacleShape::Cylinder { radius, half_height: 0.5 * height })
+    }
+
+    /// A cone along y with its tip up, of `radius` and `height` m, the origin halfway.
+    pub const fn cone(radius: f32, height: f32) -> Self {
+        Self::new(ObstacleShape::Cone { radius, height })
+    }
+
+    /// In a plane: a disc of `radius` m.
+    pub const fn circle(radius: f32) -> Self {
+        Self::sphere(radius)
+    }
+
+    /// In a plane: a rectangle of `size` m.
+    pub const fn rectangle(size: Vec2) -> Self {
+        let deep = if size.x > size.y { size.x } else { size.y };
+        Self::cuboid(Vec3::new(size.x, size.y, deep))
+    }
+
+    /// In a plane: a thin wall from `start` to `end` (m); in space, a thread.
+    pub const fn segment(start: Vec2, end: Vec2) -> Self {
+        Self::new(ObstacleShape::Capsule {
+            start: Vec3::new(start.x, start.y, 0.0),
+            end: Vec3::new(end.x, end.y, 0.0),
+            radius: 0.0,
+        })
+    }
+
+    /// In a plane: a convex polygon (m), corners in order; in space, a prism through all z.
+    pub fn polygon(corners: impl Into<Vec<Vec2>>) -> Self {
+        Self::new(ObstacleShape::Polygon { corners: corners.into() })
+    }
+
+    /// Triangles, met from both sides.
+    pub const fn mesh(mesh: TriangleMesh) -> Self {
+        Self::new(ObstacleShape::Mesh(mesh))
+    }
 
     /// With this friction.
     pub const fn with_friction(mut self, friction: Friction) -> Self {
@@ -63,23 +158,16 @@ impl Obstacle {
         self.restitution = restitution;
         self
     }
-}
 
-/// An obstacle's surface near some particles, relative to their island's origin.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Surface {
-    /// Outward unit normal.
-    pub normal: Vec3,
-    /// n·x on the surface.
-    pub level: f32,
-}
+    /// In these layers.
+    pub const fn with_layers(mut self, layers: ContactLayers) -> Self {
+        self.layers = layers;
+        self
+    }
 
-impl ObstacleShape {
-    /// The surface of the shape at `pose`, seen from an island at `origin`; `None` where the pose gives
-    /// no usable shape.
-    pub(crate) fn surface(&self, pose: &Pose, origin: DVec3) -> Option<Surface> {
-        match self {
-            Self::HalfSpace => half_space::surface(pose, origin),
-        }
+    /// As a sensor: it pushes nothing, and only reports contacts.
+    pub const fn as_sensor(mut self) -> Self {
+        self.sensor = true;
+        self
     }
 }

@@ -1,8 +1,9 @@
 //! Gather: from ECS to mirror, at the start of each tick.
 
 use super::{
+    contact::{Found, IslandContacts, wake_beside},
     diagnostics::{SolverDiagnostics, Stage},
-    mirror::{Activity, Kinematic, KinematicPath, Mirror, MirrorObstacle, Pin, exact_position},
+    mirror::{Activity, Kinematic, KinematicPath, Mirror, Pin, exact_position},
     settings::{AppliedForce, BodySettings, SolverSettings, StepTime},
     sleep::{SleepRule, join_wake_groups},
     target::Targets,
@@ -70,6 +71,7 @@ pub(super) fn gather(world: &mut World, mut queries: Local<Option<Queries>>) {
         dynamics(world, mirror, &time, &mut doomed);
         let rule = SleepRule::new(&settings, time.tick);
         join_wake_groups(mirror, &rule);
+        mirror.contacts.iter_mut().for_each(IslandContacts::begin_tick);
         mirror.fresh = false;
         mirror.added.clear();
     });
@@ -333,34 +335,23 @@ fn kinematics(world: &World, mirror: &mut Mirror, queries: &mut Queries, near: f
     }
 }
 
+/// Where obstacles are; wakes what lies beside those that changed.
 fn obstacles(world: &mut World, mirror: &mut Mirror, queries: &mut Queries) {
     let targets = core::mem::take(&mut world.resource_mut::<Targets>().0);
-    let mut found: Vec<(Option<BuildOrder>, Entity, bool, MirrorObstacle)> = queries
+    let mut found: Vec<(Option<BuildOrder>, Found)> = queries
         .obstacles
         .iter(world)
         .filter_map(|(entity, obstacle, order)| {
             let motion = mirror.targets[targets.get(entity)? as usize];
             // What was loaded counts as added, but is not new.
             let loaded = obstacle.is_added() && !mirror.added.contains(&entity);
-            let found = MirrorObstacle { entity, obstacle: *obstacle, motion };
-            Some((order.copied(), entity, loaded, found))
+            Some((order.copied(), Found { entity, obstacle: (*obstacle).clone(), motion, loaded }))
         })
         .collect();
     world.resource_mut::<Targets>().0 = targets;
-    found.sort_unstable_by_key(|(order, entity, ..)| (*order, *entity));
-    let same = |(.., loaded, now): &(_, _, bool, MirrorObstacle)| {
-        let before = mirror.obstacles.iter().find(|o| o.entity == now.entity);
-        let still = now.motion.start == now.motion.end;
-        still
-            && before.map_or(*loaded, |before| {
-                before.obstacle == now.obstacle && before.motion.end == now.motion.start
-            })
-    };
-    let gone = |o: &MirrorObstacle| !found.iter().any(|(_, entity, ..)| *entity == o.entity);
-    if !found.iter().all(same) || mirror.obstacles.iter().any(gone) {
-        mirror.islands.iter_mut().for_each(|island| island.wake = true);
-    }
-    mirror.obstacles = found.into_iter().map(|(.., obstacle)| obstacle).collect();
+    found.sort_unstable_by_key(|(order, found)| (*order, found.entity));
+    let disturbed = mirror.obstacles.replace(found.into_iter().map(|(_, found)| found).collect());
+    wake_beside(mirror, &disturbed);
 }
 
 fn dynamics(world: &mut World, mirror: &mut Mirror, time: &StepTime, doomed: &mut Vec<Entity>) {

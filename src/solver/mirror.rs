@@ -18,11 +18,15 @@
 //! coordinates cannot hold of a position goes to `SolverState::remainder`, so that gathering and
 //! writing back lose nothing that matters, 10 km from the origin too.
 
-use super::{batch::Batch, dynamic_set::DynamicSet};
+use super::{
+    batch::Batch,
+    contact::{IslandContacts, Obstacles, Touching},
+    dynamic_set::DynamicSet,
+};
 use crate::{
     constraint::OldPositions,
     math::pose::TargetMotion,
-    obstacle::{ContactLayers, Friction, Obstacle},
+    obstacle::{ContactLayers, Friction},
 };
 use bevy::{
     ecs::entity::EntityHashSet,
@@ -201,14 +205,6 @@ pub(crate) struct Oriented {
     pub held: bool,
 }
 
-/// An obstacle in this tick.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct MirrorObstacle {
-    pub entity: Entity,
-    pub obstacle: Obstacle,
-    pub motion: TargetMotion,
-}
-
 /// The dense arrays, and what the solver knows of the world's structure.
 #[derive(Resource, Default)]
 pub(crate) struct Mirror {
@@ -237,8 +233,10 @@ pub(crate) struct Mirror {
     pub kinematic: Vec<Kinematic>,
     pub targets: Vec<TargetMotion>,
     pub oriented: Vec<Oriented>,
-    pub obstacles: Vec<MirrorObstacle>,
-    pub contacts: Vec<super::contact::IslandContacts>,
+    pub obstacles: Obstacles,
+    pub contacts: Vec<IslandContacts>,
+    /// Bodies and obstacles that touched in the last tick, in order.
+    pub touching: Vec<Touching>,
     pub dynamics: Vec<Box<dyn DynamicSet>>,
     /// Constraints that were added since the last tick, not loaded.
     pub added: EntityHashSet,
@@ -255,7 +253,7 @@ pub(crate) struct Mirror {
 /// An island with its parts of the mirror's arrays; indices are relative to the island's first slot.
 pub(crate) struct IslandView<'a> {
     pub island: &'a mut Island,
-    pub contacts: &'a mut super::contact::IslandContacts,
+    pub contacts: &'a mut IslandContacts,
     pub position: &'a mut [Vec4],
     pub predicted: &'a mut [Vec4],
     pub velocity: &'a mut [Vec4],
@@ -275,7 +273,7 @@ pub(crate) struct IslandView<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct Shared<'a> {
     pub bodies: &'a [MirrorBody],
-    pub obstacles: &'a [MirrorObstacle],
+    pub obstacles: &'a Obstacles,
     pub targets: &'a [TargetMotion],
 }
 

@@ -66,6 +66,7 @@ mod types;
 mod velocity;
 mod write_back;
 
+pub use contact::{ContactBegan, ContactEnded};
 pub use diagnostics::{SolverDiagnostics, Stage};
 pub use events::{BodyFault, Faulty, Teleport};
 pub use force::{ApplyAngularImpulse, ApplyImpulse, ApplyRadialImpulse};

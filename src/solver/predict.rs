@@ -55,7 +55,7 @@ pub(super) fn predict_island(view: &mut IslandView<'_>, time: &StepTime) {
     hold(view, time.sweep());
     let island = &mut *view.island;
     island.batches.iter_mut().flatten().for_each(|batch| batch.begin_substep(h));
-    view.contacts.begin_substep(view.shared.obstacles.len(), view.position.len());
+    view.contacts.begin_substep();
     let restore = view.island.restore_momentum && !view.island.touched;
     view.contacts.momentum = restore.then(|| Momentum::of(view));
 }

@@ -1,19 +1,16 @@
-//! Velocities: the end of a substep. v += (x − x*)/h, then contacts, restored momentum, damping.
+//! Velocities: the end of a substep. v += (x − x*)/h, then restored momentum, damping, contacts.
 //!
 //! x* is the predicted position: since x − x_old = (x − x*) + h v, this is the textbook update, but it
 //! never differences world positions, which in f32 would lose gravity itself at small steps.
 
 use super::{
-    contact::contact_velocities,
+    contact::{contact_velocities, note_approach},
     diagnostics::{SolverDiagnostics, Stage},
     mirror::{IslandView, Mirror},
     settings::{SolverSettings, StepTime},
     tasks::for_each_island,
 };
-use bevy::{
-    math::{Mat3, Vec4},
-    prelude::*,
-};
+use bevy::{math::Mat3, prelude::*};
 
 /// Updates velocities from what projection moved.
 pub(super) fn update_velocities(
@@ -38,16 +35,29 @@ pub(super) fn update_island(view: &mut IslandView<'_>, time: &StepTime) {
     }
     let momentum = view.contacts.momentum.take();
     let kept_relative = view.island.relative_damping;
-    if !view.contacts.touching && momentum.is_none() && kept_relative == 1.0 {
-        update_and_damp(view, per_second);
-        return;
+    if view.contacts.touching() {
+        note_approach(view, time);
     }
-    let before: Vec<Vec4> =
-        view.velocity.iter().zip(view.velocity_change.iter()).map(|(v, dv)| *v + *dv).collect();
+    if momentum.is_none() && kept_relative == 1.0 {
+        update_and_damp(view, per_second);
+    } else {
+        update_turning(view, per_second, momentum, kept_relative);
+    }
+    if view.contacts.touching() {
+        contact_velocities(view, time);
+    }
+}
+
+/// Velocities of an island that keeps its momentum, or is damped relative to its rigid motion.
+fn update_turning(
+    view: &mut IslandView<'_>,
+    per_second: f32,
+    momentum: Option<Momentum>,
+    kept_relative: f32,
+) {
     for i in 0..view.len() {
         view.velocity_change[i] += per_second * (view.position[i] - view.predicted[i]);
     }
-    contact_velocities(view, time, &before);
     if let Some(momentum) = momentum
         && !view.island.touched
     {

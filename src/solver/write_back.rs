@@ -1,6 +1,7 @@
 //! Write-back: from mirror to ECS, at the end of each tick.
 
 use super::{
+    contact::report_contacts,
     diagnostics::{SolverDiagnostics, Stage},
     mirror::{Activity, KinematicPath, Mirror, split_position},
     settings::{SolverClock, StepTime},
@@ -50,8 +51,13 @@ pub(super) fn write_back(
         clock.elapsed += f64::from(time.tick);
         count(world, mirror);
     });
+    let mut contacts = CommandQueue::default();
+    world.resource_scope(|world, mut mirror: Mut<Mirror>| {
+        report_contacts(&mut mirror, &mut Commands::new(&mut contacts, world));
+    });
     // Only now, since observers of it may want what was taken out of the world.
     broken.apply(world);
+    contacts.apply(world);
     world.resource_mut::<SolverDiagnostics>().stop(Stage::WriteBack, started);
 }
 

@@ -1,0 +1,172 @@
+//! Triangle meshes as obstacles: levels, terrain, hulls.
+//!
+//! ```text
+//!    both sides          solid
+//!      ●  ↑                ●  ↑        a particle stays on its side of a face of a level,
+//!    ──────────          ──────────    and in front of a face of something solid
+//!      ●  ↓                ●  ↑
+//! ```
+
+use super::{shape::ShapeError, triangle::Triangle};
+use crate::math::bounds::{Bounds, BoundsTree};
+use alloc::sync::Arc;
+use bevy::{math::Vec3A, prelude::*};
+
+/// The triangles of an obstacle, in its own frame; cheap to clone. Not saved with a world.
+#[derive(Reflect, Clone, Debug, Default)]
+#[reflect(opaque)]
+#[reflect(Default, Debug, Clone)]
+pub struct TriangleMesh {
+    triangles: Arc<Triangles>,
+    solid: bool,
+}
+
+#[derive(Debug, Default)]
+struct Triangles {
+    corners: Vec<[Vec3A; 3]>,
+    tree: BoundsTree,
+    bounds: Option<Bounds>,
+}
+
+impl PartialEq for TriangleMesh {
+    /// Whether it is the same mesh: content is not compared.
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.triangles, &other.triangles) && self.solid == other.solid
+    }
+}
+
+impl TriangleMesh {
+    /// A mesh of `vertices` (m) and `triangles`. Triangles that name a missing vertex, have a vertex that
+    /// is not finite or have no area are left out.
+    ///
+    /// # Errors
+    ///
+    /// Where no triangle is left.
+    pub fn new(vertices: &[Vec3], triangles: &[[u32; 3]]) -> Result<Self, ShapeError> {
+        let usable = |triangle: &[u32; 3]| -> Option<[Vec3A; 3]> {
+            let [a, b, c] = triangle.map(|i| vertices.get(i as usize).copied());
+            let corners = [a?, b?, c?].map(Vec3A::from);
+            let [a, b, c] = corners;
+            let area = (b - a).cross(c - a).length_squared();
+            (corners.iter().all(|v| v.is_finite()) && area > 0.0 && area.is_finite())
+                .then_some(corners)
+        };
+        let corners: Vec<[Vec3A; 3]> = triangles.iter().filter_map(usable).collect();
+        if corners.is_empty() {
+            return Err(ShapeError::NoTriangles { given: triangles.len() });
+        }
+        let boxes: Vec<Bounds> = corners
+            .iter()
+            .map(|corners| corners.iter().fold(Bounds::EMPTY, |b, corner| b.with(*corner)))
+            .collect();
+        let bounds = boxes.iter().fold(Bounds::EMPTY, |all, one| all.union(*one));
+        let tree = BoundsTree::new(&boxes);
+        let triangles = Arc::new(Triangles { corners, tree, bounds: Some(bounds) });
+        Ok(Self { triangles, solid: false })
+    }
+
+    /// Solid: a particle just behind a triangle is pushed to its front, the side from which the triangle
+    /// runs counter-clockwise. For convex hulls and other closed meshes; a mesh that is not said to be
+    /// solid is met from both sides.
+    pub fn solid(mut self) -> Self {
+        self.solid = true;
+        self
+    }
+
+    /// The convex hull of `points` (m), solid.
+    ///
+    /// # Errors
+    ///
+    /// Where the points are not finite, or lie in a plane.
+    #[cfg(feature = "parry")]
+    pub fn convex_hull(points: &[Vec3]) -> Result<Self, ShapeError> {
+        super::parry::convex_hull(points)
+    }
+
+    /// The triangles of a Bevy mesh (a triangle list or strip).
+    ///
+    /// # Errors
+    ///
+    /// Where the mesh is kept in the render world only, has no positions, or no triangle.
+    #[cfg(any(feature = "render", feature = "parry"))]
+    pub fn from_mesh(mesh: &Mesh) -> Result<Self, ShapeError> {
+        let positions = mesh
+            .try_attribute(Mesh::ATTRIBUTE_POSITION)
+            .map_err(|error| ShapeError::Mesh(error.to_string()))?
+            .as_float3()
+            .ok_or_else(|| ShapeError::Mesh("its positions are not three floats each".into()))?;
+        let vertices: Vec<Vec3> = positions.iter().copied().map(Vec3::from_array).collect();
+        let indices: Vec<u32> =
+            match mesh.try_indices_option().map_err(|error| ShapeError::Mesh(error.to_string()))? {
+                Some(indices) => indices.iter().map(|i| i as u32).collect(),
+                None => (0..vertices.len() as u32).collect(),
+            };
+        use bevy::mesh::PrimitiveTopology::{TriangleList, TriangleStrip};
+        let triangles: Vec<[u32; 3]> = match mesh.primitive_topology() {
+            TriangleList => indices.as_chunks::<3>().0.to_vec(),
+            TriangleStrip => {
+                let turned = |(i, w): (usize, &[u32])| {
+                    if i % 2 == 0 { [w[0], w[1], w[2]] } else { [w[1], w[0], w[2]] }
+                };
+                indices.windows(3).enumerate().map(turned).collect()
+            }
+            other => return Err(ShapeError::Mesh(format!("{other:?} has no triangles"))),
+        };
+        Self::new(&vertices, &triangles)
+    }
+
+    /// Number of triangles.
+    pub fn len(&self) -> usize {
+        self.triangles.corners.len()
+    }
+
+    /// Whether there is none: only in the default value.
+    pub fn is_empty(&self) -> bool {
+        self.triangles.corners.is_empty()
+    }
+
+    pub(super) fn bounds(&self) -> Bounds {
+        self.triangles.bounds.unwrap_or(Bounds { min: Vec3A::ZERO, max: Vec3A::ZERO })
+    }
+
+    /// Adds the triangles that may meet `bounds` (own frame, not scaled) to `found`, each corner through
+    /// `place`.
+    pub(crate) fn within(
+        &self,
+        bounds: &Bounds,
+        place: impl Fn(Vec3A) -> Vec3A,
+        found: &mut Vec<Triangle>,
+    ) {
+        self.triangles.tree.query(bounds, |item| {
+            let corners = self.triangles.corners[item as usize];
+            let around = corners.iter().fold(Bounds::EMPTY, |b, corner| b.with(*corner));
+            if around.overlaps(bounds) {
+                found.push(Triangle::new(corners.map(&place), self.solid));
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_a_triangle_is_left_out() {
+        let vertices = [Vec3::ZERO, Vec3::X, Vec3::Y, Vec3::NAN, Vec3::X * 2.0];
+        let bad = [[0, 1, 9], [0, 1, 3], [0, 1, 4], [2, 2, 2]];
+        assert_eq!(TriangleMesh::new(&vertices, &bad), Err(ShapeError::NoTriangles { given: 4 }));
+        let good = TriangleMesh::new(&vertices, &[[0, 1, 2], [0, 1, 9]]).unwrap();
+        assert_eq!(good.len(), 1);
+        let mut found = Vec::new();
+        good.within(&Bounds::ALL, |corner| corner, &mut found);
+        assert_eq!(found.len(), 1);
+    }
+
+    #[cfg(any(feature = "render", feature = "parry"))]
+    #[test]
+    fn a_bevy_mesh_becomes_an_obstacle() {
+        let mesh = Mesh::from(Cuboid::new(1.0, 2.0, 3.0));
+        assert_eq!(TriangleMesh::from_mesh(&mesh).unwrap().len(), 12);
+    }
+}

@@ -1,0 +1,181 @@
+//! Solids: shapes placed at a pose, and how far a point is from their surface.
+
+use super::{
+    cuboid::Cuboid,
+    mesh::TriangleMesh,
+    plane::Plane,
+    polygon::Prism,
+    revolution::{Cone, Cylinder},
+    round::{Ball, Capsule, Ellipsoid},
+    shape::ObstacleShape,
+};
+use crate::math::{bounds::Bounds, pose::TargetMotion};
+use bevy::{
+    math::{DVec3, Mat3A, Vec3A},
+    prelude::*,
+};
+
+/// Where a shape stands relative to an island's origin.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Frame {
+    /// Its origin (m).
+    pub centre: Vec3A,
+    pub rotation: Quat,
+    pub scale: Vec3,
+}
+
+impl Frame {
+    /// At fraction `t` of a tick, seen from `origin`; `part` places the shape in its obstacle.
+    pub fn of(motion: &TargetMotion, t: f32, origin: DVec3, part: Option<&Transform>) -> Self {
+        let pose = motion.at(t);
+        // In f64, so that steps are even far from the origin.
+        let (start, end) = (motion.start.translation, motion.end.translation);
+        let centre = if start == end || t >= 1.0 {
+            end.as_dvec3()
+        } else {
+            start.as_dvec3().lerp(end.as_dvec3(), f64::from(t))
+        };
+        let whole = Self {
+            centre: (centre - origin).as_vec3a(),
+            rotation: pose.rotation,
+            scale: pose.scale,
+        };
+        part.map_or(whole, |part| Self {
+            centre: whole.point(part.translation.into()),
+            rotation: whole.rotation * part.rotation,
+            scale: whole.scale * part.scale,
+        })
+    }
+
+    /// A point of the shape's own frame, relative to the island's origin.
+    pub fn point(&self, own: Vec3A) -> Vec3A {
+        self.centre + self.rotation * (Vec3A::from(self.scale) * own)
+    }
+
+    /// A direction of the frame.
+    pub fn axis(&self, own: Vec3) -> Vec3A {
+        (self.rotation * own).into()
+    }
+
+    /// Rotation and scale.
+    pub fn matrix(&self) -> Mat3A {
+        Mat3A::from_quat(self.rotation) * Mat3A::from_diagonal(self.scale)
+    }
+}
+
+/// The surface near a point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Near {
+    /// How far outside of the surface the point is (m); negative inside.
+    pub distance: f32,
+    /// Outward unit normal.
+    pub normal: Vec3A,
+}
+
+impl Near {
+    /// At `distance` along `away`, which need not be a unit vector; `or` where it has no length.
+    pub fn along(away: Vec3A, length: f32, radius: f32, or: Vec3A) -> Self {
+        let normal = if length > 1e-12 { away / length } else { or };
+        Self { distance: length - radius, normal }
+    }
+}
+
+/// How far points are from a solid.
+pub(crate) trait Distance {
+    /// The surface nearest to `x`, or `None` where it is further away than `reach` (m).
+    fn near(&self, x: Vec3A, reach: f32) -> Option<Near>;
+}
+
+/// A shape at a place.
+#[derive(Clone, Debug)]
+pub(crate) enum Solid {
+    Plane(Plane),
+    Ball(Ball),
+    Ellipsoid(Ellipsoid),
+    Capsule(Capsule),
+    Cuboid(Cuboid),
+    Cylinder(Cylinder),
+    Cone(Cone),
+    Prism(Prism),
+    /// Triangles are looked up by the block, so here is only the mesh.
+    Mesh(TriangleMesh),
+}
+
+impl Solid {
+    /// Places `shape`, which is no compound; `None` where the frame leaves no usable shape.
+    pub fn new(shape: &ObstacleShape, frame: &Frame) -> Option<Self> {
+        let size = frame.scale.abs();
+        let across = size.x.max(size.z);
+        let solid = match shape {
+            ObstacleShape::HalfSpace => Self::Plane(Plane::new(frame)?),
+            ObstacleShape::Sphere { radius } => {
+                if size.x == size.y && size.y == size.z {
+                    Self::Ball(Ball { centre: frame.centre, radius: radius * size.x })
+                } else {
+                    Self::Ellipsoid(Ellipsoid::new(frame, *radius * size))
+                }
+            }
+            ObstacleShape::Capsule { start, end, radius } => Self::Capsule(Capsule::new(
+                frame.point((*start).into()),
+                frame.point((*end).into()),
+                radius * size.max_element(),
+            )),
+            ObstacleShape::Cuboid { half_size } => {
+                Self::Cuboid(Cuboid::new(frame, *half_size * size))
+            }
+            ObstacleShape::Cylinder { radius, half_height } => {
+                Self::Cylinder(Cylinder::new(frame, radius * across, half_height * size.y))
+            }
+            ObstacleShape::Cone { radius, height } => {
+                Self::Cone(Cone::new(frame, radius * across, height * frame.scale.y))
+            }
+            ObstacleShape::Polygon { corners } => Self::Prism(Prism::new(frame, corners)?),
+            ObstacleShape::Mesh(mesh) => Self::Mesh(mesh.clone()),
+            ObstacleShape::Compound(_) => return None,
+        };
+        Some(solid)
+    }
+}
+
+impl ObstacleShape {
+    /// The box around the shape (no compound) in the frame, relative to the island's origin.
+    pub(crate) fn bounds(&self, frame: &Frame) -> Bounds {
+        let own = self.own_bounds();
+        if !(own.min.is_finite() && own.max.is_finite()) {
+            return match self {
+                // Only below its plane, where that is level.
+                Self::HalfSpace => Plane::new(frame).map_or(Bounds::EMPTY, |plane| plane.bounds()),
+                _ => Bounds::ALL,
+            };
+        }
+        let matrix = frame.matrix();
+        let half = 0.5 * (own.max - own.min);
+        let extent = matrix.x_axis.abs() * half.x
+            + matrix.y_axis.abs() * half.y
+            + matrix.z_axis.abs() * half.z;
+        let centre = frame.point(own.centre());
+        // A capsule's radius takes the greatest scale.
+        let extra = match self {
+            Self::Capsule { radius, .. } => radius * frame.scale.abs().max_element(),
+            _ => 0.0,
+        };
+        Bounds { min: centre - extent - extra, max: centre + extent + extra }
+    }
+
+    /// The box around the shape in its own frame; around the line of a capsule.
+    fn own_bounds(&self) -> Bounds {
+        let symmetric = |half: Vec3| Bounds { min: (-half).into(), max: half.into() };
+        match self {
+            Self::HalfSpace | Self::Polygon { .. } | Self::Compound(_) => Bounds::ALL,
+            Self::Sphere { radius } => symmetric(Vec3::splat(*radius)),
+            Self::Capsule { start, end, .. } => Bounds::around([*start, *end]),
+            Self::Cuboid { half_size } => symmetric(*half_size),
+            // Turned bodies take the greater of the scales across their axis, so are as wide.
+            Self::Cylinder { radius, half_height } => {
+                symmetric(Vec3::new(*radius, *half_height, *radius))
+            }
+            Self::Cone { radius, height } => symmetric(Vec3::new(*radius, 0.5 * height, *radius)),
+            Self::Mesh(mesh) => mesh.bounds(),
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! Blocks: runs of particles that look for obstacles together.
+//!
+//! ```text
+//!   particles  ●●●●●●●● ●●●●●●●● ●●●●●●●●     each block knows the pieces that its box, and some room
+//!   blocks     └─ box ─┘└─ box ─┘└─ box ─┘    around it for this tick, may meet
+//! ```
+//!
+//! Whoever leaves the room in the middle of a tick looks again, so no contact is missed at any speed.
+
+use super::{near::NearPiece, pieces::Obstacles};
+use crate::{
+    math::bounds::Bounds,
+    obstacle::{Frame, Near, Solid, Triangle},
+};
+use bevy::math::{DVec3, Vec3A};
+
+/// Particles a block.
+pub(super) const BLOCK: usize = 16;
+
+/// A run of particles.
+#[derive(Clone, Debug)]
+pub(super) struct Block {
+    /// The box, with room, that its candidates were looked up for.
+    pub room: Bounds,
+    /// The box around it at the end of the last substep.
+    pub last: Bounds,
+    pub candidates: Vec<Candidate>,
+}
+
+impl Default for Block {
+    fn default() -> Self {
+        Self { room: Bounds::EMPTY, last: Bounds::EMPTY, candidates: Vec::new() }
+    }
+}
+
+/// A piece that a block may meet.
+#[derive(Clone, Debug)]
+pub(super) struct Candidate {
+    /// Place in the island's list of near pieces.
+    pub near: u32,
+    /// Of a mesh: its triangles in the block's room.
+    pub patch: Option<Patch>,
+}
+
+/// The triangles of a mesh near a block, and which of them are near each particle.
+///
+/// They are relative to the island's origin where the mesh stands still, else in the mesh's own frame
+/// about a point near the block.
+#[derive(Clone, Debug)]
+pub(super) struct Patch {
+    triangles: Vec<Triangle>,
+    boxes: Vec<Bounds>,
+    /// The point about which they are, in the mesh's frame; `None` where it stands still.
+    anchor: Option<Vec3A>,
+    particles: [Reach; BLOCK],
+    lists: Vec<u32>,
+}
+
+/// What one particle of a block can reach.
+#[derive(Clone, Copy, Debug)]
+struct Reach {
+    /// Where it was when its list was made.
+    place: Vec3A,
+    /// How far from there the list holds (m); negative before there is one.
+    room: f32,
+    start: u32,
+    end: u32,
+}
+
+const UNKNOWN: Reach = Reach { place: Vec3A::ZERO, room: -1.0, start: 0, end: 0 };
+
+impl Patch {
+    fn new(near: &NearPiece, room: &Bounds) -> Option<Self> {
+        let Some(Solid::Mesh(mesh)) = &near.solid else { return None };
+        let mut patch = Self {
+            triangles: Vec::new(),
+            boxes: Vec::new(),
+            anchor: None,
+            particles: [UNKNOWN; BLOCK],
+            lists: Vec::new(),
+        };
+        let [then, now] = &near.frames;
+        if near.shift.is_some() {
+            let half = 0.5 * (room.max - room.min);
+            let asked = own_box(then, room.centre(), half).union(own_box(
+                &near.last_frame,
+                room.centre(),
+                half,
+            ));
+            // What a turning mesh brings near in between.
+            let asked = asked.inflate(0.25 * half.max_element());
+            let anchor = asked.centre();
+            let scale = Vec3A::from(now.scale);
+            mesh.within(&asked, |corner| scale * (corner - anchor), &mut patch.triangles);
+            patch.anchor = Some(anchor);
+        } else {
+            let half = 0.5 * (room.max - room.min);
+            let asked = own_box(now, room.centre(), half);
+            mesh.within(&asked, |corner| now.point(corner), &mut patch.triangles);
+        }
+        patch.boxes = patch.triangles.iter().map(Triangle::bounds).collect();
+        (!patch.triangles.is_empty()).then_some(patch)
+    }
+
+    /// Where the path of a particle lies in the frame of the triangles.
+    pub fn local(&self, near: &NearPiece, old: Vec3A, x: Vec3A) -> (Vec3A, Vec3A) {
+        let Some(anchor) = self.anchor else { return (old, x) };
+        let own =
+            |frame: &Frame, point: Vec3A| frame.rotation.inverse() * (point - frame.point(anchor));
+        (own(&near.frames[0], old), own(&near.frames[1], x))
+    }
+
+    /// A direction out of the frame of the triangles.
+    pub fn outward(&self, near: &NearPiece, normal: Vec3A) -> Vec3A {
+        if self.anchor.is_some() { near.frames[1].rotation * normal } else { normal }
+    }
+
+    /// The triangles within reach of a particle at `x` (m, triangles' frame) that is `radius` large; `room`
+    /// is how far a new list should hold.
+    pub fn around(
+        &mut self,
+        particle: usize,
+        x: Vec3A,
+        radius: f32,
+        room: f32,
+    ) -> (&[Triangle], &[u32]) {
+        let reach = self.particles[particle];
+        let holds =
+            reach.room > 0.0 && (x - reach.place).length_squared() <= reach.room * reach.room;
+        if !holds {
+            let start = self.lists.len() as u32;
+            // The start of the path lies within the room too, but for what contacts moved.
+            let far = radius + 1.5 * room;
+            let around = Bounds { min: x - far, max: x + far };
+            for (number, (triangle, bounds)) in self.triangles.iter().zip(&self.boxes).enumerate() {
+                if bounds.overlaps(&around) && triangle.near(x, far).is_some() {
+                    self.lists.push(number as u32);
+                }
+            }
+            let end = self.lists.len() as u32;
+            self.particles[particle] = Reach { place: x, room, start, end };
+        }
+        let Reach { start, end, .. } = self.particles[particle];
+        (&self.triangles, &self.lists[start as usize..end as usize])
+    }
+}
+
+/// The box in a frame's own unscaled coordinates around a box of the island's.
+fn own_box(frame: &Frame, centre: Vec3A, half: Vec3A) -> Bounds {
+    let inverse = frame.matrix().inverse();
+    if !inverse.is_finite() {
+        return Bounds::EMPTY;
+    }
+    let middle = inverse * (centre - frame.centre);
+    let extent = inverse.x_axis.abs() * half.x
+        + inverse.y_axis.abs() * half.y
+        + inverse.z_axis.abs() * half.z;
+    // Far from the frame's centre the coordinates are rounded.
+    let slack = 1e-6 * middle.abs().max_element();
+    Bounds { min: middle - extent - slack, max: middle + extent + slack }
+}
+
+/// Looks up the candidates of one block among the near pieces `among`.
+pub(super) fn look_up(block: &mut Block, near: &[NearPiece], among: &[u32]) {
+    block.candidates.clear();
+    for &number in among {
+        let piece = &near[number as usize];
+        if !piece.tick_bounds.overlaps(&block.room) {
+            continue;
+        }
+        let patch = match &piece.solid {
+            Some(Solid::Mesh(_)) => match Patch::new(piece, &block.room) {
+                Some(patch) => Some(patch),
+                None => continue,
+            },
+            _ => None,
+        };
+        block.candidates.push(Candidate { near: number, patch });
+    }
+}
+
+/// Looks up the candidates of all blocks, halving them while many pieces are near.
+pub(super) fn look_up_all(blocks: &mut [Block], near: &[NearPiece], among: &[u32]) {
+    if blocks.len() > 1 && among.len() > 4 {
+        let (left, right) = blocks.split_at_mut(blocks.len() / 2);
+        for half in [left, right] {
+            let room = half.iter().fold(Bounds::EMPTY, |all, block| all.union(block.room));
+            let meets = |n: &u32| near[*n as usize].tick_bounds.overlaps(&room);
+            let fewer: Vec<u32> = among.iter().copied().filter(meets).collect();
+            look_up_all(half, near, &fewer);
+        }
+        return;
+    }
+    blocks.iter_mut().for_each(|block| look_up(block, near, among));
+}
+
+/// The pieces that an island with this room may meet, as numbers of pieces in order.
+pub(super) fn pieces_within(obstacles: &Obstacles, room: &Bounds, origin: DVec3) -> Vec<u32> {
+    let mut found = Vec::new();
+    obstacles.within(room, origin, &mut found);
+    found
+}
+
+/// The nearest of two surfaces.
+pub(super) fn nearer(a: Option<Near>, b: Near) -> Option<Near> {
+    match a {
+        Some(a) if a.distance <= b.distance => Some(a),
+        _ => Some(b),
+    }
+}

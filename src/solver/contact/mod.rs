@@ -1,0 +1,317 @@
+//! Contacts between particles and obstacles: C = d(x) − r ≥ 0, with d the distance from the surface, and
+//! Coulomb friction.
+//!
+//! ```text
+//!            ● x       r  radius of the particle
+//!        n ↑ ┊ d       n  outward normal where the surface is nearest
+//!   ─────────┴──────
+//!   ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒
+//! ```
+//!
+//! Which pieces of obstacles a run of particles may meet is looked up once a tick ([`blocks`]); the
+//! distance is asked in every substep ([`narrow`]). A particle that moves more than most of its radius in a
+//! substep, relative to the piece, is followed along its path, so that it passes through nothing.
+//!
+//! A substep corrects the approach of that substep in full, and overlap that was there before at most
+//! at 3 m/s: so a particle that starts inside is pushed out, not shot out. In the velocity pass a
+//! contact's normal speed becomes −e times the approach speed, or no more than it was, and friction
+//! acts on the tangential velocity relative to the surface.
+
+mod blocks;
+mod events;
+mod narrow;
+mod near;
+mod pieces;
+
+pub use events::{ContactBegan, ContactEnded};
+pub(crate) use events::{Touching, report_contacts};
+pub(crate) use pieces::{Found, Obstacles, wake_beside};
+
+use super::{
+    diagnostics::{SolverDiagnostics, Stage},
+    mirror::{IslandView, Mirror},
+    settings::{SolverSettings, StepTime},
+    tasks::for_each_island,
+    velocity::Momentum,
+};
+use crate::math::bounds::Bounds;
+use bevy::{math::Vec3A, prelude::*};
+use blocks::{BLOCK, Block, look_up, look_up_all, pieces_within};
+use near::{NearPiece, Pair, body_place};
+
+/// Greatest speed at which overlap that was there before a substep is corrected (m/s).
+const MAX_DEPENETRATION_SPEED: f32 = 3.0;
+
+/// A contact of one particle in this substep.
+#[derive(Clone, Copy, Debug)]
+struct Hit {
+    normal: Vec3A,
+    /// Slot in the island.
+    particle: u32,
+    /// Place in the list of near pieces.
+    near: u32,
+    /// Normal correction (m).
+    correction: f32,
+    /// Normal speed relative to the surface before velocities were updated (m/s).
+    approach: f32,
+}
+
+/// What an island's particles touch.
+#[derive(Default)]
+pub(crate) struct IslandContacts {
+    near: Vec<NearPiece>,
+    blocks: Vec<Block>,
+    /// The box within which the near pieces were looked up.
+    room: Bounds,
+    /// By near piece, then body of the island.
+    pairs: Vec<Pair>,
+    hits: Vec<Hit>,
+    /// Contacts of the last substep.
+    pub count: usize,
+    /// Momentum after prediction, where it is to be given back.
+    pub momentum: Option<Momentum>,
+}
+
+impl IslandContacts {
+    pub fn begin_substep(&mut self) {
+        self.hits.clear();
+        self.count = 0;
+    }
+
+    /// Whether anything touches in this substep.
+    pub fn touching(&self) -> bool {
+        !self.hits.is_empty()
+    }
+
+    /// Forgets the last tick.
+    pub fn begin_tick(&mut self) {
+        self.pairs.clear();
+        self.near.clear();
+        self.blocks.clear();
+        self.room = Bounds::EMPTY;
+    }
+}
+
+/// Pushes particles out of obstacles.
+pub(super) fn contacts(
+    mut mirror: ResMut<Mirror>,
+    settings: Res<SolverSettings>,
+    time: Res<StepTime>,
+    mut diagnostics: ResMut<SolverDiagnostics>,
+) {
+    let started = SolverDiagnostics::start();
+    let allowance = allowance(&settings, &time);
+    for_each_island(&mut mirror.awake(), settings.max_tasks, |view| {
+        push_out(view, &time, allowance);
+    });
+    diagnostics.stop(Stage::Contacts, started);
+}
+
+/// How much of the overlap that was there before a substep is undone in it (m).
+pub(super) fn allowance(settings: &SolverSettings, time: &StepTime) -> f32 {
+    MAX_DEPENETRATION_SPEED * settings.length_unit() * time.h
+}
+
+/// Pushes the particles of one island out of obstacles; `allowance` is how much of the overlap that was
+/// there before is undone (m).
+pub(super) fn push_out(view: &mut IslandView<'_>, time: &StepTime, allowance: f32) {
+    if view.shared.obstacles.pieces.is_empty() {
+        return;
+    }
+    let mut contacts = core::mem::take(view.contacts);
+    if contacts.blocks.is_empty() {
+        contacts.look_around(view, time);
+    } else if time.iteration == 0 {
+        contacts.place_pieces(view, time);
+    }
+    for number in 0..contacts.blocks.len() {
+        contacts.push_block(view, number, time, allowance);
+    }
+    if !contacts.hits.is_empty() {
+        view.island.touched = true;
+    }
+    *view.contacts = contacts;
+}
+
+impl IslandContacts {
+    /// Finds what each block may meet in the rest of this tick.
+    fn look_around(&mut self, view: &IslandView<'_>, time: &StepTime) {
+        let blocks = view.len().div_ceil(BLOCK);
+        self.blocks.resize_with(blocks, Block::default);
+        self.room = Bounds::EMPTY;
+        for (number, block) in self.blocks.iter_mut().enumerate() {
+            *block = Block { room: room(view, number, time), ..Block::default() };
+            block.last = block.room;
+            self.room = self.room.union(block.room);
+        }
+        let found = pieces_within(view.shared.obstacles, &self.room, view.island.origin);
+        found.into_iter().for_each(|piece| self.add_near(view, piece, time));
+        let all: Vec<u32> = (0..self.near.len() as u32).collect();
+        look_up_all(&mut self.blocks, &self.near, &all);
+    }
+
+    fn add_near(&mut self, view: &IslandView<'_>, number: u32, time: &StepTime) {
+        let piece = &view.shared.obstacles.pieces[number as usize];
+        let obstacle = &view.shared.obstacles.all[piece.obstacle as usize];
+        let pairs = view
+            .island
+            .bodies
+            .iter()
+            .map(|body| Pair::new(&view.shared.bodies[*body as usize], &obstacle.obstacle));
+        let pairs: Vec<Pair> = pairs.collect();
+        if pairs.iter().any(|pair| pair.meets) {
+            let origin = view.island.origin;
+            self.near.push(NearPiece::new(number, piece, &obstacle.motion, time.sweep(), origin));
+            self.pairs.extend(pairs);
+        }
+    }
+
+    /// Puts the near pieces where they are in this substep.
+    fn place_pieces(&mut self, view: &IslandView<'_>, time: &StepTime) {
+        for near in &mut self.near {
+            let piece = &view.shared.obstacles.pieces[near.number as usize];
+            let motion = &view.shared.obstacles.all[piece.obstacle as usize].motion;
+            near.place(piece, motion, time.sweep(), view.island.origin);
+        }
+    }
+
+    /// Looks up the candidates of a block that left its room.
+    fn look_again(&mut self, view: &IslandView<'_>, number: usize, time: &StepTime) {
+        let room = room(view, number, time).union(self.blocks[number].last);
+        self.blocks[number].room = room;
+        if !self.room.contains(&room) {
+            self.room = self.room.union(room);
+            let found = pieces_within(view.shared.obstacles, &self.room, view.island.origin);
+            for piece in found {
+                if !self.near.iter().any(|near| near.number == piece) {
+                    self.add_near(view, piece, time);
+                }
+            }
+        }
+        let all: Vec<u32> = (0..self.near.len() as u32).collect();
+        look_up(&mut self.blocks[number], &self.near, &all);
+    }
+}
+
+/// Particles of a block, as slots in the island.
+fn members(view: &IslandView<'_>, block: usize) -> core::ops::Range<usize> {
+    block * BLOCK..view.len().min((block + 1) * BLOCK)
+}
+
+/// The greatest radius of a block's particles (m), and whether one of them is of a planar body.
+fn reach(view: &IslandView<'_>, block: usize) -> (f32, bool) {
+    if let [body] = view.island.bodies[..] {
+        let body = &view.shared.bodies[body as usize];
+        return (body.radius, body.planar);
+    }
+    members(view, block).fold((0.0, false), |(radius, planar): (f32, bool), i| {
+        let body = &view.shared.bodies[view.body[i] as usize];
+        (radius.max(body.radius), planar || body.planar)
+    })
+}
+
+/// The box that a block's particles, with their radius, will stay in for the rest of this tick if all goes
+/// on as it does, and some room.
+fn room(view: &IslandView<'_>, block: usize, time: &StepTime) -> Bounds {
+    let left = (time.substeps - time.substep.min(time.substeps)) as f32 * time.h;
+    let old = view.old(time.h);
+    let mut bounds = Bounds::EMPTY;
+    let mut fastest: f32 = 0.0;
+    let mut pull: f32 = 0.0;
+    for i in members(view, block) {
+        let x = Vec3A::from_vec4(view.position[i]);
+        let v = Vec3A::from_vec4(view.velocity[i] + view.velocity_change[i]);
+        bounds = bounds.with(x).with(x + left * v).with(Vec3A::from_vec4(old.get(i)));
+        fastest = fastest.max(v.length_squared());
+        pull = pull.max(Vec3A::from_vec4(view.acceleration[i]).length_squared());
+    }
+    let (radius, planar) = reach(view, block);
+    let margin = 2.0 * radius + left * (0.25 * fastest.sqrt() + 0.5 * left * pull.sqrt());
+    flatten(bounds.inflate(margin), planar)
+}
+
+/// A planar body meets what stands in its plane, whatever its z.
+fn flatten(mut bounds: Bounds, planar: bool) -> Bounds {
+    if planar {
+        (bounds.min.z, bounds.max.z) = (f32::NEG_INFINITY, f32::INFINITY);
+    }
+    bounds
+}
+
+/// Notes how fast each contact approaches, before velocities are updated.
+pub(super) fn note_approach(view: &mut IslandView<'_>, time: &StepTime) {
+    if time.substeps == 0 {
+        return;
+    }
+    let mut hits = core::mem::take(&mut view.contacts.hits);
+    merge(&mut hits);
+    for hit in &mut hits {
+        let i = hit.particle as usize;
+        let velocity = Vec3A::from_vec4(view.velocity[i] + view.velocity_change[i]);
+        let moving = surface_velocity(&view.contacts.near[hit.near as usize], view, i, time);
+        hit.approach = hit.normal.dot(velocity - moving);
+    }
+    view.contacts.hits = hits;
+}
+
+/// Several iterations find the same contact again: their corrections add up.
+fn merge(hits: &mut Vec<Hit>) {
+    let ordered = |a: &Hit, b: &Hit| (a.particle, a.near) < (b.particle, b.near);
+    if hits.is_sorted_by(ordered) {
+        return;
+    }
+    hits.sort_by_key(|hit| (hit.particle, hit.near));
+    hits.dedup_by(|later, hit| {
+        let same = later.particle == hit.particle
+            && later.near == hit.near
+            && later.normal.dot(hit.normal) > 0.99;
+        if same {
+            hit.correction += later.correction;
+            hit.normal = later.normal;
+        }
+        same
+    });
+}
+
+/// Velocity (m/s) of a piece's surface at a particle.
+fn surface_velocity(
+    near: &NearPiece,
+    view: &IslandView<'_>,
+    particle: usize,
+    time: &StepTime,
+) -> Vec3A {
+    match &near.shift {
+        Some(shift) => shift.at(Vec3A::from_vec4(view.position[particle])) / time.h,
+        None => Vec3A::ZERO,
+    }
+}
+
+/// Restitution and friction of the contacts of this substep, after velocities are updated.
+pub(super) fn contact_velocities(view: &mut IslandView<'_>, time: &StepTime) {
+    let hits = core::mem::take(&mut view.contacts.hits);
+    let bodies = view.island.bodies.len();
+    view.contacts.count = hits.len();
+    for hit in &hits {
+        let i = hit.particle as usize;
+        let pair = hit.near as usize * bodies + body_place(view, i);
+        let Pair { friction, restitution, .. } = view.contacts.pairs[pair];
+        let moving = surface_velocity(&view.contacts.near[hit.near as usize], view, i, time);
+        let relative = Vec3A::from_vec4(view.velocity[i] + view.velocity_change[i]) - moving;
+        let speed = relative.dot(hit.normal);
+        let wanted = if hit.approach < 0.0 {
+            // A resting contact must not bounce off the gravity of one substep.
+            let threshold = 2.0 * time.h * Vec3A::from_vec4(view.acceleration[i]).length();
+            if -hit.approach > threshold { -restitution * hit.approach } else { 0.0 }
+        } else {
+            speed.min(hit.approach)
+        };
+        let tangential = relative - speed * hit.normal;
+        let (slowed, put_back) = friction.apply(tangential, hit.correction, time.h);
+        let change = (wanted - speed) * hit.normal + slowed - tangential;
+        view.velocity_change[i] += Vec3::from(change).extend(0.0);
+        view.position[i] += Vec3::from(put_back).extend(0.0);
+        let impulse = view.mass[i] * (hit.correction / time.h + wanted - speed);
+        view.contacts.pairs[pair].impulse += impulse.max(0.0);
+    }
+    view.contacts.hits = hits;
+}
