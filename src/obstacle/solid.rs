@@ -82,6 +82,9 @@ impl Near {
 
 /// How far points are from a solid.
 pub(crate) trait Distance {
+    /// Whether a path may lead through it and out again.
+    const PASSABLE: bool = true;
+
     /// The surface nearest to `x`, or `None` where it is further away than `reach` (m).
     fn near(&self, x: Vec3A, reach: f32) -> Option<Near>;
 }

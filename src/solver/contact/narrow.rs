@@ -99,18 +99,18 @@ impl IslandContacts {
         }
     }
 
-    fn meet_solid(
+    fn meet_solid<S: Distance>(
         &mut self,
         view: &mut IslandView<'_>,
         block: usize,
         meeting: &Meeting<'_>,
-        solid: &impl Distance,
+        solid: &S,
     ) {
         for i in members(view, block) {
             let Some((radius, planar)) = self.meets(view, i, meeting) else { continue };
             let level = planar.then_some(meeting.near.frames[1].centre.z);
             let distance = |x: Vec3A, reach: f32| in_plane(solid, x, reach, level);
-            if meeting.fast {
+            if S::PASSABLE && meeting.fast {
                 let (old, x) = path(view, i, meeting);
                 if (x - old).length_squared() > (SLOW * radius) * (SLOW * radius)
                     && let Some((near, gap_before)) = march(old, x, radius, distance)
