@@ -550,7 +550,7 @@ fn a_block_at_rest_never_gains_energy() {
 
 #[test]
 fn a_draped_cloth_comes_to_rest_and_sleeps_within_twenty_seconds() {
-    for obstacle in [Obstacle::sphere(0.5), Obstacle::cylinder(0.5, 1.0)] {
+    for obstacle in [Obstacle::sphere(0.5), Obstacle::capsule(0.4, 0.3)] {
         let mut app = app();
         app.world_mut().spawn((obstacle.clone(), Transform::from_xyz(0.0, 0.5, 0.0)));
         app.world_mut().spawn(Obstacle::HALF_SPACE);
@@ -565,14 +565,6 @@ fn a_draped_cloth_comes_to_rest_and_sleeps_within_twenty_seconds() {
                 break;
             }
         }
-        let all: Vec<Particle> =
-            common::all_particles(&mut app).into_iter().map(|(_, p)| p).collect();
-        let fast =
-            all.iter().max_by(|a, b| a.velocity.length().total_cmp(&b.velocity.length())).unwrap();
-        eprintln!(
-            "asleep {asleep:?} fastest {fast:?} mean {}",
-            all.iter().map(|p| p.velocity.length()).sum::<f32>() / all.len() as f32
-        );
         assert!(asleep.is_some(), "{:?}: still awake after 20 s", obstacle.shape);
     }
 }

@@ -34,6 +34,7 @@ impl Cuboid {
 }
 
 impl Distance for Cuboid {
+    #[inline]
     fn near(&self, x: Vec3A, reach: f32) -> Option<Near> {
         let along = self.axes.transpose() * x;
         let (above, below) = (along - self.high, self.low - along);

@@ -41,6 +41,7 @@ impl Plane {
 impl Distance for Plane {
     const PASSABLE: bool = false;
 
+    #[inline]
     fn near(&self, x: Vec3A, reach: f32) -> Option<Near> {
         let distance = self.normal.dot(x) - self.level;
         (distance <= reach).then_some(Near { distance, normal: self.normal })

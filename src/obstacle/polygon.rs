@@ -44,6 +44,7 @@ pub(super) fn area(corners: &[Vec2]) -> f32 {
 }
 
 impl Distance for Prism {
+    #[inline]
     fn near(&self, x: Vec3A, reach: f32) -> Option<Near> {
         let offset = x - self.centre;
         let p = Vec2::new(self.x.dot(offset), self.y.dot(offset));

@@ -55,6 +55,7 @@ impl Cylinder {
 }
 
 impl Distance for Cylinder {
+    #[inline]
     fn near(&self, x: Vec3A, reach: f32) -> Option<Near> {
         let turned = turned(x, self.centre, self.axis);
         let sign = if turned.point.y < 0.0 { -1.0 } else { 1.0 };
@@ -103,6 +104,7 @@ impl Cone {
 }
 
 impl Distance for Cone {
+    #[inline]
     fn near(&self, x: Vec3A, reach: f32) -> Option<Near> {
         let turned = turned(x, self.centre, self.axis);
         let (tip, rim) =

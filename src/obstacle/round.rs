@@ -13,6 +13,7 @@ pub(crate) struct Ball {
 }
 
 impl Distance for Ball {
+    #[inline]
     fn near(&self, x: Vec3A, reach: f32) -> Option<Near> {
         let away = x - self.centre;
         let squared = away.length_squared();
@@ -42,6 +43,7 @@ impl Capsule {
 }
 
 impl Distance for Capsule {
+    #[inline]
     fn near(&self, x: Vec3A, reach: f32) -> Option<Near> {
         let offset = x - self.middle;
         let along = self.axis.dot(offset).clamp(-self.half_length, self.half_length);
@@ -80,6 +82,7 @@ impl Ellipsoid {
 }
 
 impl Distance for Ellipsoid {
+    #[inline]
     fn near(&self, x: Vec3A, reach: f32) -> Option<Near> {
         let p = self.axes.transpose() * (x - self.centre);
         let scaled = p * self.inverse_radii;

@@ -14,6 +14,9 @@ pub(crate) struct Triangle {
     ac: Vec3A,
     /// Unit normal, or zero for a triangle without area.
     normal: Vec3A,
+    /// The barycentric coordinates of x are its offset from `a` times these.
+    to_b: Vec3A,
+    to_c: Vec3A,
     /// Whether what is behind it is inside.
     solid: bool,
 }
@@ -21,7 +24,18 @@ pub(crate) struct Triangle {
 impl Triangle {
     pub fn new([a, b, c]: [Vec3A; 3], solid: bool) -> Self {
         let (ab, ac) = (b - a, c - a);
-        Self { a, ab, ac, normal: ab.cross(ac).normalize_or_zero(), solid }
+        let across = ab.cross(ac);
+        let per_area = across.length_squared().recip();
+        let per_area = if per_area.is_finite() { per_area } else { 0.0 };
+        Self {
+            a,
+            ab,
+            ac,
+            normal: across.normalize_or_zero(),
+            to_b: ac.cross(across) * per_area,
+            to_c: across.cross(ab) * per_area,
+            solid,
+        }
     }
 
     /// The box around it.
@@ -67,30 +81,38 @@ impl Triangle {
     }
 
     /// The surface near `x`, where it is nearer than `reach` (m).
+    #[inline]
     pub fn near(&self, x: Vec3A, reach: f32) -> Option<Near> {
         let ax = x - self.a;
         let above = self.normal.dot(ax);
         if above.abs() > reach {
             return None;
         }
+        let (b, c) = (self.to_b.dot(ax), self.to_c.dot(ax));
+        if b >= 0.0 && c >= 0.0 && b + c <= 1.0 && self.normal != Vec3A::ZERO {
+            return Some(self.facing(above));
+        }
         let away = ax - self.nearest(x);
         let squared = away.length_squared();
         if squared > reach * reach {
             return None;
         }
-        // Above the inside the normal is exact; beside, it points away from the border.
         let distance = squared.sqrt();
-        let inside = (distance - above.abs()) <= 1e-5 * distance;
-        let (distance, normal) = if !(inside || distance <= 1e-9) {
-            (distance, away / distance)
-        } else if above >= 0.0 {
-            (distance, self.normal)
-        } else if self.solid {
-            (-distance, self.normal)
+        let on_border = distance <= 1e-9 || (distance - above.abs()) <= 1e-5 * distance;
+        if !on_border {
+            // Beside it the normal points away from the border.
+            return Some(Near { distance, normal: away / distance });
+        }
+        (self.normal != Vec3A::ZERO).then(|| self.facing(above))
+    }
+
+    /// The surface from `above` (m) over its plane.
+    fn facing(&self, above: f32) -> Near {
+        if above >= 0.0 || self.solid {
+            Near { distance: above, normal: self.normal }
         } else {
-            (distance, -self.normal)
-        };
-        (normal != Vec3A::ZERO).then_some(Near { distance, normal })
+            Near { distance: -above, normal: -self.normal }
+        }
     }
 
     /// Whether the path from `start` to `end` crosses the triangle; then how far `end` lies behind its

@@ -1,8 +1,10 @@
-//! Blocks: runs of particles that look for obstacles together.
+//! Blocks: neighbouring particles that look for obstacles together.
 //!
 //! ```text
-//!   particles  ●●●●●●●● ●●●●●●●● ●●●●●●●●     each block knows the pieces that its box, and some room
-//!   blocks     └─ box ─┘└─ box ─┘└─ box ─┘    around it for this tick, may meet
+//!   ●●●●┊●●●●┊●●●●
+//!   ●●●●┊●●●●┊●●●●     each block knows the pieces that its box, and some room around it for this
+//!   ●●●●┊●●●●┊●●●●     tick, may meet
+//!   ●●●●┊●●●●┊●●●●
 //! ```
 //!
 //! Whoever leaves the room in the middle of a tick looks again, so no contact is missed at any speed.
@@ -12,12 +14,12 @@ use crate::{
     math::bounds::Bounds,
     obstacle::{Frame, Near, Solid, Triangle},
 };
-use bevy::math::{DVec3, Vec3A};
+use bevy::math::{DVec3, Vec3A, Vec4};
 
 /// Particles a block.
 pub(super) const BLOCK: usize = 16;
 
-/// A run of particles.
+/// A block of particles.
 #[derive(Clone, Debug)]
 pub(super) struct Block {
     /// The box, with room, that its candidates were looked up for.
@@ -177,6 +179,35 @@ pub(super) fn look_up(block: &mut Block, near: &[NearPiece], among: &[u32]) {
         };
         block.candidates.push(Candidate { near: number, patch });
     }
+    // In the order of pieces, whatever was found when.
+    block.candidates.sort_unstable_by_key(|candidate| near[candidate.near as usize].number);
+}
+
+/// Slots of an island in an order in which neighbours in space are near one another: by the Morton code of
+/// their cell in a box of 1024³ cells.
+pub(super) fn neighbourly_order(positions: &[Vec4]) -> Vec<u32> {
+    let place = |x: &Vec4| Vec3A::from_vec4(*x);
+    let bounds = positions.iter().fold(Bounds::EMPTY, |all, x| all.with(place(x)));
+    let side = (bounds.max - bounds.min).max_element();
+    let scale = if side > 0.0 { 1023.0 / side } else { 0.0 };
+    let code = |slot: &u32| {
+        let cell = (place(&positions[*slot as usize]) - bounds.min) * scale;
+        // A cast takes what is no number for 0.
+        let [x, y, z] = cell.to_array().map(|v| spread(v as u32));
+        x | y << 1 | z << 2
+    };
+    let mut order: Vec<u32> = (0..positions.len() as u32).collect();
+    order.sort_by_cached_key(code);
+    order
+}
+
+/// The lowest ten bits, with two between each.
+fn spread(v: u32) -> u32 {
+    let v = v & 0x3ff;
+    let v = (v | v << 16) & 0x0300_00ff;
+    let v = (v | v << 8) & 0x0300_f00f;
+    let v = (v | v << 4) & 0x030c_30c3;
+    (v | v << 2) & 0x0924_9249
 }
 
 /// Looks up the candidates of all blocks, halving them while many pieces are near.

@@ -36,7 +36,7 @@ use super::{
 };
 use crate::math::bounds::Bounds;
 use bevy::{math::Vec3A, prelude::*};
-use blocks::{BLOCK, Block, look_up, look_up_all, pieces_within};
+use blocks::{BLOCK, Block, look_up, look_up_all, neighbourly_order, pieces_within};
 use near::{NearPiece, Pair, body_place};
 
 /// Greatest speed at which overlap that was there before a substep is corrected (m/s).
@@ -60,12 +60,18 @@ struct Hit {
 #[derive(Default)]
 pub(crate) struct IslandContacts {
     near: Vec<NearPiece>,
+    /// Slots, block by block; made once after a compilation.
+    order: Vec<u32>,
+    /// Where each particle, in that order, was at the end of the last substep.
+    last: Vec<Vec3A>,
     blocks: Vec<Block>,
     /// The box within which the near pieces were looked up.
     room: Bounds,
     /// By near piece, then body of the island.
     pairs: Vec<Pair>,
     hits: Vec<Hit>,
+    /// Whether a later iteration may have found the same contacts again.
+    repeated: bool,
     /// Contacts of the last substep.
     pub count: usize,
     /// Momentum after prediction, where it is to be given back.
@@ -75,6 +81,7 @@ pub(crate) struct IslandContacts {
 impl IslandContacts {
     pub fn begin_substep(&mut self) {
         self.hits.clear();
+        self.repeated = false;
         self.count = 0;
     }
 
@@ -124,6 +131,7 @@ pub(super) fn push_out(view: &mut IslandView<'_>, time: &StepTime, allowance: f3
     } else if time.iteration == 0 {
         contacts.place_pieces(view, time);
     }
+    contacts.repeated |= time.iteration > 0;
     for number in 0..contacts.blocks.len() {
         contacts.push_block(view, number, time, allowance);
     }
@@ -136,11 +144,18 @@ pub(super) fn push_out(view: &mut IslandView<'_>, time: &StepTime, allowance: f3
 impl IslandContacts {
     /// Finds what each block may meet in the rest of this tick.
     fn look_around(&mut self, view: &IslandView<'_>, time: &StepTime) {
+        if self.order.len() != view.len() {
+            self.order = neighbourly_order(&view.position[..view.len()]);
+        }
+        let old = view.old(time.h);
+        self.last.clear();
+        self.last.extend(self.order.iter().map(|i| Vec3A::from_vec4(old.get(*i as usize))));
         let blocks = view.len().div_ceil(BLOCK);
         self.blocks.resize_with(blocks, Block::default);
         self.room = Bounds::EMPTY;
         for (number, block) in self.blocks.iter_mut().enumerate() {
-            *block = Block { room: room(view, number, time), ..Block::default() };
+            *block =
+                Block { room: room(view, members(&self.order, number), time), ..Block::default() };
             block.last = block.room;
             self.room = self.room.union(block.room);
         }
@@ -177,7 +192,7 @@ impl IslandContacts {
 
     /// Looks up the candidates of a block that left its room.
     fn look_again(&mut self, view: &IslandView<'_>, number: usize, time: &StepTime) {
-        let room = room(view, number, time).union(self.blocks[number].last);
+        let room = room(view, members(&self.order, number), time).union(self.blocks[number].last);
         self.blocks[number].room = room;
         if !self.room.contains(&room) {
             self.room = self.room.union(room);
@@ -194,38 +209,39 @@ impl IslandContacts {
 }
 
 /// Particles of a block, as slots in the island.
-fn members(view: &IslandView<'_>, block: usize) -> core::ops::Range<usize> {
-    block * BLOCK..view.len().min((block + 1) * BLOCK)
+fn members(order: &[u32], block: usize) -> &[u32] {
+    &order[block * BLOCK..order.len().min((block + 1) * BLOCK)]
 }
 
-/// The greatest radius of a block's particles (m), and whether one of them is of a planar body.
-fn reach(view: &IslandView<'_>, block: usize) -> (f32, bool) {
+/// The greatest radius of some particles (m), and whether one of them is of a planar body.
+fn reach(view: &IslandView<'_>, particles: &[u32]) -> (f32, bool) {
     if let [body] = view.island.bodies[..] {
         let body = &view.shared.bodies[body as usize];
         return (body.radius, body.planar);
     }
-    members(view, block).fold((0.0, false), |(radius, planar): (f32, bool), i| {
-        let body = &view.shared.bodies[view.body[i] as usize];
+    particles.iter().fold((0.0, false), |(radius, planar): (f32, bool), i| {
+        let body = &view.shared.bodies[view.body[*i as usize] as usize];
         (radius.max(body.radius), planar || body.planar)
     })
 }
 
-/// The box that a block's particles, with their radius, will stay in for the rest of this tick if all goes
+/// The box that some particles, with their radius, will stay in for the rest of this tick if all goes
 /// on as it does, and some room.
-fn room(view: &IslandView<'_>, block: usize, time: &StepTime) -> Bounds {
-    let left = (time.substeps - time.substep.min(time.substeps)) as f32 * time.h;
+fn room(view: &IslandView<'_>, particles: &[u32], time: &StepTime) -> Bounds {
+    let left = time.substeps.saturating_sub(time.substep) as f32 * time.h;
     let old = view.old(time.h);
     let mut bounds = Bounds::EMPTY;
     let mut fastest: f32 = 0.0;
     let mut pull: f32 = 0.0;
-    for i in members(view, block) {
+    for &i in particles {
+        let i = i as usize;
         let x = Vec3A::from_vec4(view.position[i]);
         let v = Vec3A::from_vec4(view.velocity[i] + view.velocity_change[i]);
         bounds = bounds.with(x).with(x + left * v).with(Vec3A::from_vec4(old.get(i)));
         fastest = fastest.max(v.length_squared());
         pull = pull.max(Vec3A::from_vec4(view.acceleration[i]).length_squared());
     }
-    let (radius, planar) = reach(view, block);
+    let (radius, planar) = reach(view, particles);
     let margin = 2.0 * radius + left * (0.25 * fastest.sqrt() + 0.5 * left * pull.sqrt());
     flatten(bounds.inflate(margin), planar)
 }
@@ -244,7 +260,9 @@ pub(super) fn note_approach(view: &mut IslandView<'_>, time: &StepTime) {
         return;
     }
     let mut hits = core::mem::take(&mut view.contacts.hits);
-    merge(&mut hits);
+    if view.contacts.repeated {
+        merge(&mut hits);
+    }
     for hit in &mut hits {
         let i = hit.particle as usize;
         let velocity = Vec3A::from_vec4(view.velocity[i] + view.velocity_change[i]);
@@ -256,10 +274,6 @@ pub(super) fn note_approach(view: &mut IslandView<'_>, time: &StepTime) {
 
 /// Several iterations find the same contact again: their corrections add up.
 fn merge(hits: &mut Vec<Hit>) {
-    let ordered = |a: &Hit, b: &Hit| (a.particle, a.near) < (b.particle, b.near);
-    if hits.is_sorted_by(ordered) {
-        return;
-    }
     hits.sort_by_key(|hit| (hit.particle, hit.near));
     hits.dedup_by(|later, hit| {
         let same = later.particle == hit.particle
@@ -298,7 +312,9 @@ pub(super) fn contact_velocities(view: &mut IslandView<'_>, time: &StepTime) {
         let moving = surface_velocity(&view.contacts.near[hit.near as usize], view, i, time);
         let relative = Vec3A::from_vec4(view.velocity[i] + view.velocity_change[i]) - moving;
         let speed = relative.dot(hit.normal);
-        let wanted = if hit.approach < 0.0 {
+        let wanted = if hit.approach < 0.0 && restitution == 0.0 {
+            0.0
+        } else if hit.approach < 0.0 {
             // A resting contact must not bounce off the gravity of one substep.
             let threshold = 2.0 * time.h * Vec3A::from_vec4(view.acceleration[i]).length();
             if -hit.approach > threshold { -restitution * hit.approach } else { 0.0 }

@@ -2,14 +2,14 @@
 
 use super::{
     Hit, IslandContacts,
-    blocks::{Candidate, nearer},
+    blocks::{BLOCK, Candidate, nearer},
     flatten, members,
     near::{NearPiece, body_place},
     reach,
 };
 use crate::{
     math::bounds::Bounds,
-    obstacle::{Distance, Near, Solid},
+    obstacle::{Distance, Near, Solid, Triangle},
     solver::{mirror::IslandView, settings::StepTime},
 };
 use bevy::{math::Vec3A, prelude::*};
@@ -30,6 +30,19 @@ struct Meeting<'a> {
     fast: bool,
     allowance: f32,
     h: f32,
+    /// Place of the block's first particle in the order.
+    first: usize,
+    /// What all particles of the island have in common, where they are of one body.
+    common: Option<Member>,
+}
+
+/// A particle as it meets a piece.
+#[derive(Clone, Copy)]
+struct Member {
+    radius: f32,
+    planar: bool,
+    /// Place in the island's list of pairs.
+    pair: usize,
 }
 
 impl IslandContacts {
@@ -41,204 +54,289 @@ impl IslandContacts {
         time: &StepTime,
         allowance: f32,
     ) {
+        let first = number * BLOCK;
         let mut bounds = Bounds::EMPTY;
-        for x in &view.position[members(view, number)] {
-            bounds = bounds.with(Vec3A::from_vec4(*x));
+        let mut moved = Vec3A::ZERO;
+        for (&i, last) in members(&self.order, number).iter().zip(&mut self.last[first..]) {
+            let x = Vec3A::from_vec4(view.position[i as usize]);
+            bounds = bounds.with(x);
+            moved = moved.max((x - *last).abs());
+            *last = x;
         }
-        let (radius, planar) = reach(view, number);
+        let (radius, planar) = reach(view, members(&self.order, number));
         let here = flatten(bounds.inflate(radius), planar);
         if !self.blocks[number].room.contains(&here) {
             self.look_again(view, number, time);
         }
-        let path = here.union(self.blocks[number].last);
-        self.blocks[number].last = here;
-        if self.blocks[number].candidates.is_empty() {
+        let block = &mut self.blocks[number];
+        let path = here.union(block.last);
+        block.last = here;
+        if block.candidates.is_empty() {
             return;
         }
-        let mut candidates = core::mem::take(&mut self.blocks[number].candidates);
+        let mut candidates = core::mem::take(&mut block.candidates);
         let near = core::mem::take(&mut self.near);
-        let mut farthest = None;
+        let order = core::mem::take(&mut self.order);
+        let particles = members(&order, number);
+        let moved = moved.length();
         for candidate in &mut candidates {
             let piece = &near[candidate.near as usize];
             if !piece.bounds.overlaps(&path) {
                 continue;
             }
-            let moved = *farthest.get_or_insert_with(|| farthest_move(view, number, time.h));
             let along = piece.shift.map_or(0.0, |shift| shift.most_within(&bounds));
-            let meeting = Meeting {
+            let mut meeting = Meeting {
                 near: piece,
                 number: candidate.near,
                 fast: moved + along > SLOW * radius,
                 allowance,
                 h: time.h,
+                first,
+                common: None,
             };
-            self.meet(view, number, &meeting, candidate);
+            if view.island.bodies.len() == 1 {
+                let Some(&first) = particles.first() else { continue };
+                meeting.common = self.member(view, first as usize, &meeting);
+            }
+            self.meet(view, particles, &meeting, candidate);
         }
         self.near = near;
+        self.order = order;
         self.blocks[number].candidates = candidates;
     }
 
     fn meet(
         &mut self,
         view: &mut IslandView<'_>,
-        block: usize,
+        particles: &[u32],
         meeting: &Meeting<'_>,
         candidate: &mut Candidate,
     ) {
         match &meeting.near.solid {
             None => {}
-            Some(Solid::Plane(solid)) => self.meet_solid(view, block, meeting, solid),
-            Some(Solid::Ball(solid)) => self.meet_solid(view, block, meeting, solid),
-            Some(Solid::Ellipsoid(solid)) => self.meet_solid(view, block, meeting, solid),
-            Some(Solid::Capsule(solid)) => self.meet_solid(view, block, meeting, solid),
-            Some(Solid::Cuboid(solid)) => self.meet_solid(view, block, meeting, solid),
-            Some(Solid::Cylinder(solid)) => self.meet_solid(view, block, meeting, solid),
-            Some(Solid::Cone(solid)) => self.meet_solid(view, block, meeting, solid),
-            Some(Solid::Prism(solid)) => self.meet_solid(view, block, meeting, solid),
-            Some(Solid::Mesh(_)) => self.meet_mesh(view, block, meeting, candidate),
+            Some(Solid::Plane(solid)) => self.meet_solid(view, particles, meeting, solid),
+            Some(Solid::Ball(solid)) => self.meet_solid(view, particles, meeting, solid),
+            Some(Solid::Ellipsoid(solid)) => self.meet_solid(view, particles, meeting, solid),
+            Some(Solid::Capsule(solid)) => self.meet_solid(view, particles, meeting, solid),
+            Some(Solid::Cuboid(solid)) => self.meet_solid(view, particles, meeting, solid),
+            Some(Solid::Cylinder(solid)) => self.meet_solid(view, particles, meeting, solid),
+            Some(Solid::Cone(solid)) => self.meet_solid(view, particles, meeting, solid),
+            Some(Solid::Prism(solid)) => self.meet_solid(view, particles, meeting, solid),
+            Some(Solid::Mesh(_)) => self.meet_mesh(view, particles, meeting, candidate),
         }
     }
 
     fn meet_solid<S: Distance>(
         &mut self,
         view: &mut IslandView<'_>,
-        block: usize,
+        particles: &[u32],
         meeting: &Meeting<'_>,
         solid: &S,
     ) {
-        for i in members(view, block) {
-            let Some((radius, planar)) = self.meets(view, i, meeting) else { continue };
-            let level = planar.then_some(meeting.near.frames[1].centre.z);
-            let distance = |x: Vec3A, reach: f32| in_plane(solid, x, reach, level);
+        for (place, &i) in particles.iter().enumerate() {
+            let i = i as usize;
+            if view.inverse_mass[i] == 0.0 {
+                continue;
+            }
+            let Some(member) = meeting.common.or_else(|| self.member(view, i, meeting)) else {
+                continue;
+            };
+            let at = (meeting.first + place, i);
+            let level = member.planar.then_some(meeting.near.frames[1].centre.z);
             if S::PASSABLE && meeting.fast {
-                let (old, x) = path(view, i, meeting);
-                if (x - old).length_squared() > (SLOW * radius) * (SLOW * radius)
-                    && let Some((near, gap_before)) = march(old, x, radius, distance)
-                {
-                    self.touch(view, i, meeting, near, radius, || gap_before);
-                }
+                self.meet_path(view, at, meeting, member, solid, level);
             }
             let x = Vec3A::from_vec4(view.position[i]);
-            if let Some(near) = distance(x, radius) {
-                let old = || path(view, i, meeting).0;
-                let gap_before =
-                    distance(old(), f32::INFINITY).map_or(0.0, |n| n.distance - radius);
-                self.touch(view, i, meeting, near, radius, || gap_before);
+            let Some(near) = in_plane(solid, x, member.radius, level) else { continue };
+            let gap = near.distance - member.radius;
+            if gap >= 0.0 {
+                continue;
             }
+            // A small correction is never more than the allowance, whatever was there before.
+            let mut correction = -gap;
+            if correction > meeting.allowance {
+                let old = path(view, i, meeting).0;
+                let before = in_plane(solid, old, f32::INFINITY, level);
+                let gap_before = before.map_or(0.0, |near| near.distance - member.radius);
+                correction = (gap_before + meeting.allowance).min(0.0) - gap;
+            }
+            self.touch(view, at, meeting, member, near.normal, correction);
+        }
+    }
+
+    /// Stops a particle that moves far where its path meets the solid.
+    #[cold]
+    fn meet_path<S: Distance>(
+        &mut self,
+        view: &mut IslandView<'_>,
+        at: (usize, usize),
+        meeting: &Meeting<'_>,
+        member: Member,
+        solid: &S,
+        level: Option<f32>,
+    ) {
+        let (old, x) = path(view, at.1, meeting);
+        let slow = SLOW * member.radius;
+        if (x - old).length_squared() <= slow * slow {
+            return;
+        }
+        let distance = |x: Vec3A| in_plane(solid, x, f32::INFINITY, level);
+        let Some((near, gap_before)) = march(old, x, member.radius, distance) else { return };
+        let gap = near.distance - member.radius;
+        if gap < 0.0 {
+            let correction = (gap_before + meeting.allowance).min(0.0) - gap;
+            self.touch(view, at, meeting, member, near.normal, correction);
         }
     }
 
     fn meet_mesh(
         &mut self,
         view: &mut IslandView<'_>,
-        block: usize,
+        particles: &[u32],
         meeting: &Meeting<'_>,
         candidate: &mut Candidate,
     ) {
         let Some(patch) = &mut candidate.patch else { return };
-        let first = members(view, block).start;
-        for i in members(view, block) {
-            let Some((radius, planar)) = self.meets(view, i, meeting) else { continue };
+        for (place, &i) in particles.iter().enumerate() {
+            let i = i as usize;
+            if view.inverse_mass[i] == 0.0 {
+                continue;
+            }
+            let Some(member) = meeting.common.or_else(|| self.member(view, i, meeting)) else {
+                continue;
+            };
+            let at = (meeting.first + place, i);
             let (mut old, mut x) = raw_path(view, i, meeting.h);
-            if planar {
+            if member.planar {
                 (old.z, x.z) = (meeting.near.frames[0].centre.z, meeting.near.frames[1].centre.z);
             }
             let (old, mut x) = patch.local(meeting.near, old, x);
-            let moved = (x - old).length();
-            let (triangles, list) = patch.around(i - first, x, radius, 2.0 * radius + 2.0 * moved);
+            let radius = member.radius;
+            let moved = if meeting.fast { (x - old).length() } else { 0.0 };
+            let (triangles, list) = patch.around(place, x, radius, 2.0 * (radius + moved));
             if list.is_empty() {
                 continue;
             }
-            let listed = |n: &u32| &triangles[*n as usize];
-            let mut found: [Option<(Near, f32)>; CORNERS] = [None; CORNERS];
-            let mut count = 0;
-            let before = |x: Vec3A| {
-                let near = list.iter().filter_map(|n| listed(n).near(x, f32::INFINITY));
-                near.fold(None, nearer).map_or(0.0, |near: Near| near.distance - radius)
-            };
-            if meeting.fast && moved > 0.0 {
-                let crossed = list.iter().filter_map(|n| listed(n).crossed(old, x));
-                // The first that the path crosses is the one that its end is furthest behind.
-                let first = crossed.fold(None, nearer);
-                if let Some(near) = first {
-                    found[count] = Some((near, before(old)));
-                    count += 1;
-                    x += (radius - near.distance) * near.normal;
+            let surface = Listed { triangles, list, radius, old };
+            let mut found: [Option<(Vec3A, f32)>; CORNERS] = [None; CORNERS];
+            let mut used = u32::MAX;
+            for (count, found) in found.iter_mut().enumerate() {
+                let crossed = if count == 0 && moved > 0.0 { surface.crossed(x) } else { None };
+                // The nearest first: what is beside it then no longer overlaps.
+                let next = crossed.or_else(|| surface.nearest(x, radius * (1.0 - 1e-5), used));
+                let Some((near, number)) = next else { break };
+                used = number;
+                let gap = near.distance - radius;
+                let mut correction = -gap;
+                if correction > meeting.allowance {
+                    correction = (surface.gap_before() + meeting.allowance).min(0.0) - gap;
                 }
-            }
-            // The nearest first: what is beside it then no longer overlaps.
-            while count < CORNERS {
-                let near = list.iter().filter_map(|n| listed(n).near(x, radius));
-                let Some(near) = near.fold(None, nearer) else { break };
-                if near.distance >= radius * (1.0 - 1e-6) {
+                x += -gap * near.normal;
+                *found = Some((near.normal, correction));
+                if list.len() == 1 {
                     break;
                 }
-                found[count] = Some((near, before(old)));
-                count += 1;
-                x += (radius - near.distance) * near.normal;
             }
-            let outward =
-                |near: Near| Near { normal: patch.outward(meeting.near, near.normal), ..near };
-            for (near, gap_before) in found.into_iter().flatten() {
-                let mut near = outward(near);
-                if planar {
-                    let Some(flat) = flat(near) else { continue };
-                    near = flat;
+            for (normal, correction) in found.into_iter().flatten() {
+                let mut out =
+                    Near { distance: -correction, normal: patch.outward(meeting.near, normal) };
+                if member.planar {
+                    let Some(flat) = flat(out) else { continue };
+                    out = flat;
                 }
-                self.touch(view, i, meeting, near, radius, || gap_before);
+                self.touch(view, at, meeting, member, out.normal, -out.distance);
             }
         }
     }
 
-    /// The radius of a particle that the piece acts on, and whether it is planar.
-    fn meets(&self, view: &IslandView<'_>, i: usize, meeting: &Meeting<'_>) -> Option<(f32, bool)> {
-        if view.inverse_mass[i] == 0.0 {
-            return None;
-        }
-        let place = body_place(view, i);
-        let pair = &self.pairs[meeting.number as usize * view.island.bodies.len() + place];
-        if !pair.meets {
-            return None;
-        }
+    /// A particle as the piece meets it; `None` where their layers do not meet.
+    fn member(&self, view: &IslandView<'_>, i: usize, meeting: &Meeting<'_>) -> Option<Member> {
+        let pair = meeting.number as usize * view.island.bodies.len() + body_place(view, i);
         let body = &view.shared.bodies[view.body[i] as usize];
-        Some((body.radius, body.planar))
+        self.pairs[pair].meets.then_some(Member { radius: body.radius, planar: body.planar, pair })
     }
 
-    /// Moves a particle out of a surface, and notes the contact.
+    /// Moves a particle, given by its place in the order and its slot, out of a surface by `correction` (m),
+    /// and notes the contact.
+    #[inline]
     fn touch(
         &mut self,
         view: &mut IslandView<'_>,
-        i: usize,
+        (place, i): (usize, usize),
         meeting: &Meeting<'_>,
-        near: Near,
-        radius: f32,
-        gap_before: impl FnOnce() -> f32,
+        member: Member,
+        normal: Vec3A,
+        correction: f32,
     ) {
-        let gap = near.distance - radius;
-        if gap >= 0.0 {
+        let pair = &mut self.pairs[member.pair];
+        if pair.touched.is_none() {
+            pair.touched = Some(i as u32);
+        }
+        if pair.sensor || !(correction > 0.0 && correction.is_finite()) {
             return;
         }
-        let pair = meeting.number as usize * view.island.bodies.len() + body_place(view, i);
-        let pair = &mut self.pairs[pair];
-        pair.touched.get_or_insert(i as u32);
-        if pair.sensor {
+        view.position[i] += Vec3::from(correction * normal).extend(0.0);
+        self.last[place] += correction * normal;
+        let particle = i as u32;
+        // What stopped its path may overlap still.
+        if let Some(last) = self.hits.last_mut()
+            && (last.particle, last.near) == (particle, meeting.number)
+            && last.normal.dot(normal) > 0.99
+        {
+            last.correction += correction;
             return;
         }
-        let mut correction = -gap;
-        // A small correction is never more than the allowance, whatever was there before.
-        if correction > meeting.allowance {
-            correction = (gap_before() + meeting.allowance).min(0.0) - gap;
+        self.hits.push(Hit { normal, particle, near: meeting.number, correction, approach: 0.0 });
+    }
+}
+
+/// The triangles that one particle may meet.
+struct Listed<'a> {
+    triangles: &'a [Triangle],
+    list: &'a [u32],
+    radius: f32,
+    /// Where the particle was.
+    old: Vec3A,
+}
+
+impl Listed<'_> {
+    /// The surface nearest to `x` within `reach`, but for that of the triangle `except`.
+    #[inline]
+    fn nearest(&self, x: Vec3A, reach: f32, except: u32) -> Option<(Near, u32)> {
+        let mut best: Option<(Near, u32)> = None;
+        for &number in self.list {
+            if number == except {
+                continue;
+            }
+            if let Some(near) = self.triangles[number as usize].near(x, reach)
+                && near.distance < best.map_or(reach, |(best, _)| best.distance)
+            {
+                best = Some((near, number));
+            }
         }
-        if correction > 0.0 && correction.is_finite() {
-            view.position[i] += Vec3::from(correction * near.normal).extend(0.0);
-            self.hits.push(Hit {
-                normal: near.normal,
-                particle: i as u32,
-                near: meeting.number,
-                correction,
-                approach: 0.0,
-            });
+        best
+    }
+
+    /// The triangle that the path to `x` crosses first: the one that its end lies furthest behind.
+    fn crossed(&self, x: Vec3A) -> Option<(Near, u32)> {
+        let mut first: Option<(Near, u32)> = None;
+        for &number in self.list {
+            if let Some(near) = self.triangles[number as usize].crossed(self.old, x)
+                && first.is_none_or(|(first, _)| near.distance < first.distance)
+            {
+                first = Some((near, number));
+            }
         }
+        first
+    }
+
+    /// The gap at the start of the path.
+    fn gap_before(&self) -> f32 {
+        let all = self
+            .list
+            .iter()
+            .filter_map(|n| self.triangles[*n as usize].near(self.old, f32::INFINITY));
+        all.fold(None, nearer).map_or(0.0, |near| near.distance - self.radius)
     }
 }
 
@@ -253,18 +351,9 @@ fn path(view: &IslandView<'_>, i: usize, meeting: &Meeting<'_>) -> (Vec3A, Vec3A
     (meeting.near.shift.map_or(old, |shift| shift.carry(old)), x)
 }
 
-/// No particle of the block moved further in this substep (m).
-fn farthest_move(view: &IslandView<'_>, block: usize, h: f32) -> f32 {
-    let mut most = Vec3A::ZERO;
-    for i in members(view, block) {
-        let (old, x) = raw_path(view, i, h);
-        most = most.max((x - old).abs());
-    }
-    most.length()
-}
-
 /// The surface near `x`; for a planar particle in the plane of the piece at `level`.
-fn in_plane(solid: &impl Distance, mut x: Vec3A, reach: f32, level: Option<f32>) -> Option<Near> {
+#[inline]
+fn in_plane<S: Distance>(solid: &S, mut x: Vec3A, reach: f32, level: Option<f32>) -> Option<Near> {
     let Some(level) = level else { return solid.near(x, reach) };
     x.z = level;
     solid.near(x, reach).and_then(flat)
@@ -283,7 +372,7 @@ fn march(
     old: Vec3A,
     x: Vec3A,
     radius: f32,
-    distance: impl Fn(Vec3A, f32) -> Option<Near>,
+    distance: impl Fn(Vec3A) -> Option<Near>,
 ) -> Option<(Near, f32)> {
     let way = x - old;
     let length = way.length();
@@ -291,7 +380,7 @@ fn march(
     let mut along = 0.0;
     let mut start = None;
     for _ in 0..MARCH {
-        let near = distance(old + along * way, f32::INFINITY)?;
+        let near = distance(old + along * way)?;
         let gap = near.distance - radius;
         let gap_at_start = *start.get_or_insert(gap);
         if gap <= close {

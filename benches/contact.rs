@@ -1,0 +1,83 @@
+//! What contacts cost: whole ticks of a 100×100 cloth that lies on something, beside the same in air.
+//!
+//! Elements are particles × substeps; what a scene takes more than `air` is what its contacts add.
+
+mod common;
+
+use bevy::{math::Isometry3d, prelude::*};
+use bevy_pliant::{obstacle::TriangleMesh, prelude::*};
+use common::{SPACING, SUBSTEPS, app, ticks};
+use core::f32::consts::FRAC_PI_2;
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+
+const SIZE: UVec2 = UVec2::new(100, 100);
+/// Side of the cloth (m).
+const SIDE: f32 = SPACING * 99.0;
+
+/// A cloth that lies level, its middle at `height` m.
+fn lying(height: f32) -> (Cloth, Transform) {
+    let place =
+        Isometry3d::new(Vec3::new(0.0, height, 0.5 * SIDE), Quat::from_rotation_x(FRAC_PI_2));
+    (Cloth::grid(SIZE, SPACING), Transform::from_isometry(place))
+}
+
+/// Hills of `cells`² × 2 triangles under the whole cloth, their tops at y = 0.
+fn level(cells: i32) -> Obstacle {
+    let side = 2.0 * SIDE;
+    let at = |i: i32| side * (i as f32 / cells as f32 - 0.5);
+    let height = |x: f32, z: f32| 0.1 * ((0.7 * x).sin() * (0.9 * z).cos() - 1.0);
+    let vertices: Vec<Vec3> = (0..=cells)
+        .flat_map(|z| (0..=cells).map(move |x| (at(x), at(z))))
+        .map(|(x, z)| Vec3::new(x, height(x, z), z))
+        .collect();
+    let row = cells as u32 + 1;
+    let triangles: Vec<[u32; 3]> = (0..cells as u32)
+        .flat_map(|z| (0..cells as u32).map(move |x| z * row + x))
+        .flat_map(|a| [[a, a + row, a + 1], [a + 1, a + row, a + row + 1]])
+        .collect();
+    let mesh = TriangleMesh::new(&vertices, &triangles).expect("a mesh with triangles");
+    Obstacle::mesh(mesh)
+}
+
+/// Measures whole ticks of what `spawn` makes, once it has settled.
+fn scene(c: &mut Criterion, name: &str, spawn: impl FnOnce(&mut World)) {
+    let mut group = c.benchmark_group("contact");
+    let particles = u64::from(SIZE.x * SIZE.y);
+    group.sample_size(50).throughput(Throughput::Elements(particles * u64::from(SUBSTEPS)));
+    let mut app = app(1);
+    app.world_mut().resource_mut::<SolverSettings>().sleeping = false;
+    spawn(app.world_mut());
+    ticks(&mut app, 128);
+    group.bench_function(name, |b| b.iter_custom(|n| ticks(&mut app, n)));
+    group.finish();
+}
+
+fn contact(c: &mut Criterion) {
+    scene(c, "air", |world| {
+        world.spawn(lying(0.0)).insert(BodySettings { gravity: Some(Vec3::ZERO), ..default() });
+    });
+    scene(c, "sphere", |world| {
+        world.spawn(lying(0.1));
+        world.spawn((Obstacle::sphere(3.0), Transform::from_xyz(0.0, -3.0, 0.0)));
+    });
+    scene(c, "capsules", |world| {
+        world.spawn(lying(0.1));
+        for i in 0..20 {
+            let x = SIDE * ((i as f32 + 0.5) / 20.0 - 0.5);
+            let along = Quat::from_rotation_x(FRAC_PI_2);
+            let place = Transform::from_xyz(x, -0.2, 0.0).with_rotation(along);
+            world.spawn((Obstacle::capsule(0.2, SIDE), place));
+        }
+    });
+    scene(c, "level", |world| {
+        world.spawn(lying(0.05));
+        world.spawn(level(71));
+    });
+    scene(c, "level_out_of_reach", |world| {
+        world.spawn(lying(0.0)).insert(BodySettings { gravity: Some(Vec3::ZERO), ..default() });
+        world.spawn((level(71), Transform::from_xyz(0.0, -5.0, 0.0)));
+    });
+}
+
+criterion_group!(benches, contact);
+criterion_main!(benches);
