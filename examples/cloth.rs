@@ -4,11 +4,17 @@
 //! cargo run --example cloth                     a cloth in 3D, pinned at two corners
 //! cargo run --example cloth -- --scene seed     the same in a plane, as lines and dots
 //! cargo run --example cloth -- --scene curtain  a curtain on a moving rail
+//! cargo run --example cloth -- --scene ball     a cloth over a ball that spins
+//! cargo run --example cloth -- --scene stairs   a blanket that falls down stairs, a mesh of triangles
 //! ```
 //!
 //! Drag any particle with the mouse; the wheel zooms, the right button turns the view.
 
+#[path = "cloth/ball.rs"]
+mod ball;
 mod common;
+#[path = "cloth/stairs.rs"]
+mod stairs;
 
 use bevy::{camera::ScalingMode, math::Affine2, prelude::*};
 use bevy_pliant::{
@@ -19,7 +25,7 @@ use common::{Args, Example, FlatCamera, Opt, bodies, texture::PendingMipmaps};
 use core::{f32::consts::TAU, time::Duration};
 
 const OPTIONS: &[Opt] = &[
-    Opt::choice("scene", "hang", &["hang", "seed", "curtain"], "what to show"),
+    Opt::choice("scene", "hang", &["hang", "seed", "curtain", "ball", "stairs"], "what to show"),
     Opt::count("width", 40, 2..=1000, "particles along the top edge"),
     Opt::count("height", 30, 2..=1000, "particles down the side"),
     Opt::choice("fixed", "2", &["1", "2", "4"], "fixed particles (not for the curtain)"),
@@ -65,6 +71,10 @@ fn main() -> AppExit {
         app.insert_resource(ClearColor(Color::srgb_u8(0xee, 0xee, 0xee)))
             .add_plugins(bodies::BodiesPlugin { bodies: 1, text_color: Color::BLACK })
             .add_systems(Startup, seed);
+    } else if scene == "ball" {
+        app.add_plugins(ball::BallScene);
+    } else if scene == "stairs" {
+        app.add_plugins(stairs::StairsScene);
     } else {
         app.add_plugins((
             common::stage::StagePlugin::default(),
