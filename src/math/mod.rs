@@ -1,9 +1,10 @@
-//! Mathematics without ECS: vectors of four lanes, rotations, inertia, a state hash.
+//! Mathematics without ECS: vectors of four lanes, rotations, inertia, coherent noise, a state hash.
 //!
 //! Nothing here knows of particles or constraints; everything is plain data and pure functions.
 
 pub mod ellipsoid;
 pub mod hash;
 pub mod lane;
+pub mod noise;
 pub mod pose;
 pub mod rotation;

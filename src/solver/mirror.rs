@@ -18,7 +18,11 @@
 //! coordinates cannot hold of a position goes to `SolverState::remainder`, so that gathering and
 //! writing back lose nothing that matters, 10 km from the origin too.
 
-use super::{batch::Batch, dynamic_set::DynamicSet};
+use super::{
+    air::{AirField, IslandAir, MirrorAir},
+    batch::Batch,
+    dynamic_set::DynamicSet,
+};
 use crate::{
     constraint::OldPositions,
     math::pose::TargetMotion,
@@ -239,6 +243,7 @@ pub(crate) struct Mirror {
     pub oriented: Vec<Oriented>,
     pub obstacles: Vec<MirrorObstacle>,
     pub contacts: Vec<super::contact::IslandContacts>,
+    pub air: MirrorAir,
     pub dynamics: Vec<Box<dyn DynamicSet>>,
     /// Constraints that were added since the last tick, not loaded.
     pub added: EntityHashSet,
@@ -256,6 +261,7 @@ pub(crate) struct Mirror {
 pub(crate) struct IslandView<'a> {
     pub island: &'a mut Island,
     pub contacts: &'a mut super::contact::IslandContacts,
+    pub air: &'a mut IslandAir,
     pub position: &'a mut [Vec4],
     pub predicted: &'a mut [Vec4],
     pub velocity: &'a mut [Vec4],
@@ -277,6 +283,7 @@ pub(crate) struct Shared<'a> {
     pub bodies: &'a [MirrorBody],
     pub obstacles: &'a [MirrorObstacle],
     pub targets: &'a [TargetMotion],
+    pub air: &'a AirField,
 }
 
 impl IslandView<'_> {
@@ -327,15 +334,16 @@ impl Mirror {
             obstacles,
             kinematic,
             targets,
+            air,
             ..
         } = self;
         let (mut position, mut predicted) = (&mut position[..], &mut predicted[..]);
         let (mut velocity, mut velocity_change) = (&mut velocity[..], &mut velocity_change[..]);
         let mut oriented = &mut oriented[..];
         let mut kinematic = &kinematic[..];
-        let shared = Shared { bodies, obstacles, targets };
+        let shared = Shared { bodies, obstacles, targets, air: &air.field };
         let mut views = Vec::with_capacity(islands.len());
-        for (island, contacts) in islands.iter_mut().zip(contacts) {
+        for ((island, contacts), air) in islands.iter_mut().zip(contacts).zip(&mut air.islands) {
             let slots = island.slots.clone();
             let len = slots.len();
             let turning = oriented.partition_point(|o| (o.slot as usize) < slots.end);
@@ -351,6 +359,7 @@ impl Mirror {
             views.push(IslandView {
                 island,
                 contacts,
+                air,
                 position: x,
                 predicted: p,
                 velocity: v,

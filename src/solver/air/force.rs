@@ -1,0 +1,209 @@
+//! Every substep: impulses of the air. The module above has the law.
+
+use super::{
+    shares::prepare,
+    surface::{FacePack, IslandAir, LineSegment},
+};
+use crate::{
+    math::lane::{Vec3x4, divide_or_zero, sqrt},
+    solver::{mirror::IslandView, settings::StepTime},
+};
+use bevy::math::{Vec3, Vec4};
+
+/// Changes the velocities of one island by what the air does to it in a substep.
+pub(in crate::solver) fn blow(view: &mut IslandView<'_>, time: &StepTime) {
+    if time.substep == 0 {
+        prepare(view, time);
+    }
+    if !view.air.active {
+        return;
+    }
+    let IslandAir { faces, lines, impulse, speed, .. } = &mut *view.air;
+    let velocities = view.velocity.iter().zip(view.velocity_change.iter());
+    speed.clear();
+    speed.extend(velocities.map(|(v, dv)| *v + *dv));
+    impulse.clear();
+    impulse.resize(speed.len(), Vec4::ZERO);
+    // All see the velocities of before, so that no order matters.
+    for pack in faces.iter() {
+        blow_faces(pack, view.position, speed, impulse);
+    }
+    for line in lines.iter() {
+        blow_line(line, view.position, speed, impulse);
+    }
+    let changes = view.velocity_change.iter_mut().zip(view.inverse_mass);
+    for ((change, w), impulse) in changes.zip(impulse.iter()) {
+        *change += *w * *impulse;
+    }
+}
+
+#[inline(always)]
+fn blow_faces(pack: &FacePack, position: &[Vec4], speed: &[Vec4], impulse: &mut [Vec4]) {
+    let gather =
+        |from: &[Vec4], slots: [u32; 4]| Vec3x4::from_rows(slots.map(|slot| from[slot as usize]));
+    let [a, b, c] = pack.slots.map(|slots| gather(position, slots));
+    let sum = |lane: usize| {
+        let [i, j, k] = pack.slots.map(|slots| slots[lane] as usize);
+        speed[i] + speed[j] + speed[k]
+    };
+    let velocity = Vec3x4::from_rows([sum(0), sum(1), sum(2), sum(3)]) * Vec4::splat(1.0 / 3.0);
+    let wind = pack.wind - velocity;
+    let change = face_change(pack, (b - a).cross(c - a), wind) * pack.share;
+    let rows = change.to_rows();
+    for slots in pack.slots {
+        for lane in 0..4 {
+            impulse[slots[lane] as usize] += rows[lane];
+        }
+    }
+}
+
+/// δ of four triangles, from twice their area vectors and their relative winds.
+#[inline(always)]
+fn face_change(pack: &FacePack, normal: Vec3x4, wind: Vec3x4) -> Vec3x4 {
+    let speed_squared = wind.length_squared();
+    let area_squared = normal.length_squared();
+    if pack.planar {
+        let drag = (pack.drag * sqrt(area_squared * speed_squared)).min(Vec4::ONE);
+        return finite(wind * drag);
+    }
+    let through = normal.dot(wind);
+    let facing = through.abs();
+    let drag = (pack.drag * facing).min(Vec4::ONE);
+    let lift = (pack.lift * facing).min(Vec4::ONE);
+    // |u| n − c u with n on the windward side = ± (N |u|² − (N·u) u) / (|N| |u|).
+    let side = divide_or_zero(lift * through.signum(), sqrt(area_squared * speed_squared));
+    let change = wind * drag + (normal * speed_squared + -(wind * through)) * side;
+    let left = wind - change;
+    let left_squared = left.length_squared();
+    if left_squared.cmpgt(speed_squared).any() {
+        // Only without drag to speak of: lift turns the wind, and must not add to it.
+        let ratio = divide_or_zero(speed_squared, left_squared).min(Vec4::ONE);
+        return finite(wind - left * sqrt(ratio));
+    }
+    finite(change)
+}
+
+/// Zero where a vector is not finite.
+#[inline(always)]
+fn finite(v: Vec3x4) -> Vec3x4 {
+    let usable = v.length_squared().cmple(Vec4::MAX);
+    let keep = |c: Vec4| Vec4::select(usable, c, Vec4::ZERO);
+    Vec3x4 { x: keep(v.x), y: keep(v.y), z: keep(v.z) }
+}
+
+fn blow_line(line: &LineSegment, position: &[Vec4], speed: &[Vec4], impulse: &mut [Vec4]) {
+    let [i, j] = line.slots.map(|slot| slot as usize);
+    let along = (position[j] - position[i]).truncate();
+    let wind = line.wind - (0.5 * (speed[i] + speed[j])).truncate();
+    let change = line_change(line.drag, along, wind);
+    let change = (line.share * change).extend(0.0);
+    impulse[i] += change;
+    impulse[j] += change;
+}
+
+/// δ of a segment.
+fn line_change(drag: f32, along: Vec3, wind: Vec3) -> Vec3 {
+    let length_squared = along.length_squared();
+    if !(length_squared > f32::MIN_POSITIVE) {
+        return Vec3::ZERO;
+    }
+    let across = wind - along * (along.dot(wind) / length_squared);
+    let change = across * (drag * (length_squared.sqrt() * across.length())).min(1.0);
+    if change.is_finite() { change } else { Vec3::ZERO }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A pack of four triangles with these factors.
+    fn pack(drag: f32, lift: f32, planar: bool) -> FacePack {
+        FacePack {
+            slots: [[0; 4]; 3],
+            body: 0,
+            wind: Vec3x4::ZERO,
+            drag: Vec4::splat(drag),
+            lift: Vec4::splat(lift),
+            share: Vec4::ONE,
+            planar,
+        }
+    }
+
+    fn change(drag: f32, lift: f32, normal: Vec3, wind: Vec3) -> Vec3 {
+        face_change(&pack(drag, lift, false), Vec3x4::new([normal; 4]), Vec3x4::new([wind; 4]))
+            .lane(2)
+    }
+
+    /// The law of the module above, times h/M.
+    fn law(drag: f32, lift: f32, normal: Vec3, wind: Vec3) -> Vec3 {
+        let mut n = normal.normalize();
+        if n.dot(wind) < 0.0 {
+            n = -n;
+        }
+        let (speed, c) = (wind.length(), n.dot(wind.normalize()));
+        let area = normal.length();
+        area * speed * speed * c * (drag * wind / speed + lift * (n - c * wind / speed))
+    }
+
+    #[test]
+    fn the_kernel_is_the_law() {
+        for (normal, wind) in [
+            (Vec3::Z, Vec3::Z * 3.0),
+            (Vec3::new(0.2, -0.3, 0.9), Vec3::new(1.0, 2.0, -3.0)),
+            (Vec3::new(-0.01, 0.02, 0.004), Vec3::new(8.0, 0.1, 0.3)),
+        ] {
+            let (drag, lift) = (3e-3, 2e-3);
+            let expected = law(drag, lift, normal, wind);
+            for normal in [normal, -normal] {
+                let found = change(drag, lift, normal, wind);
+                assert!(found.distance(expected) < 1e-5 * expected.length(), "{found} {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn edge_on_there_is_nothing() {
+        assert_eq!(change(1.0, 1.0, Vec3::Y, Vec3::X * 9.0), Vec3::ZERO);
+    }
+
+    #[test]
+    fn a_relative_wind_is_never_turned_around_nor_made_faster() {
+        let mut state = 1u32;
+        let mut random = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) as f32 / 8_388_608.0 - 1.0
+        };
+        for _ in 0..10_000 {
+            let mut vector = || Vec3::new(random(), random(), random());
+            let (normal, wind, factors) = (vector(), 100.0 * vector(), vector().abs() * 10.0);
+            // Any mixture, lift alone too.
+            let drag = if factors.z > 7.0 { 0.0 } else { factors.x };
+            let change = change(drag, factors.y, normal, wind);
+            let left = wind - change;
+            assert!(left.length() <= wind.length() * 1.000_01, "{left} {wind}");
+            assert!(left.dot(wind) >= -1e-3 * wind.length_squared(), "{left} {wind}");
+        }
+    }
+
+    #[test]
+    fn extremes_stay_finite() {
+        for size in [0.0, 1e-30, 1e-10, 1e10, 1e19, f32::MAX] {
+            for speed in [0.0, 1e-30, 1.0, 1e10, 1e19, f32::MAX] {
+                for factor in [0.0, 1e-30, 1.0, 1e30] {
+                    let (normal, wind) = (Vec3::new(0.6, 0.8, 0.0) * size, Vec3::X * speed);
+                    assert!(change(factor, factor, normal, wind).is_finite());
+                    assert!(line_change(factor, normal, wind).is_finite());
+                    let flat = pack(factor, factor, true);
+                    let four = [Vec3x4::new([normal; 4]), Vec3x4::new([wind; 4])];
+                    assert!(face_change(&flat, four[0], four[1]).lane(0).is_finite());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_segment_feels_what_blows_across_it() {
+        let change = line_change(0.01, Vec3::X * 2.0, Vec3::new(5.0, 3.0, 0.0));
+        assert!(change.distance(Vec3::Y * (0.01 * 2.0 * 3.0 * 3.0)) < 1e-6, "{change}");
+    }
+}
