@@ -1,14 +1,17 @@
-//! A hanging cloth: the classic experiment of position-based dynamics, three ways.
+//! A hanging cloth: the classic experiment of position-based dynamics, in several scenes.
 //!
 //! ```text
 //! cargo run --example cloth                     a cloth in 3D, pinned at two corners
 //! cargo run --example cloth -- --scene seed     the same in a plane, as lines and dots
 //! cargo run --example cloth -- --scene curtain  a curtain on a moving rail
+//! cargo run --example cloth -- --scene flag     a flag in the wind, on a pole that moves
 //! ```
 //!
 //! Drag any particle with the mouse; the wheel zooms, the right button turns the view.
 
 mod common;
+#[path = "cloth/flag.rs"]
+mod flag;
 
 use bevy::{camera::ScalingMode, math::Affine2, prelude::*};
 use bevy_pliant::{
@@ -19,7 +22,7 @@ use common::{Args, Example, FlatCamera, Opt, bodies, texture::PendingMipmaps};
 use core::{f32::consts::TAU, time::Duration};
 
 const OPTIONS: &[Opt] = &[
-    Opt::choice("scene", "hang", &["hang", "seed", "curtain"], "what to show"),
+    Opt::choice("scene", "hang", &["hang", "seed", "curtain", "flag"], "what to show"),
     Opt::count("width", 40, 2..=1000, "particles along the top edge"),
     Opt::count("height", 30, 2..=1000, "particles down the side"),
     Opt::choice("fixed", "2", &["1", "2", "4"], "fixed particles (not for the curtain)"),
@@ -65,6 +68,8 @@ fn main() -> AppExit {
         app.insert_resource(ClearColor(Color::srgb_u8(0xee, 0xee, 0xee)))
             .add_plugins(bodies::BodiesPlugin { bodies: 1, text_color: Color::BLACK })
             .add_systems(Startup, seed);
+    } else if scene == "flag" {
+        app.add_plugins(flag::FlagScene);
     } else {
         app.add_plugins((
             common::stage::StagePlugin::default(),

@@ -20,10 +20,12 @@ fn weightless() -> App {
     app_with(SolverSettings { gravity: Vec3::ZERO, ..undamped() })
 }
 
-/// A square plate of 4 m², cells along a side, of `mass` kg; it faces +z before it is turned.
+/// A square plate of 4 m², `cells` along a side, of `mass` kg; it faces +z before it is turned. Soft, so
+/// that rounded rest lengths do not shake what is heavy; where all of it is pushed alike it stays flat.
 fn plate(app: &mut App, cells: u32, mass: f32, transform: Transform) -> Entity {
     let cloth = Cloth::grid(UVec2::splat(cells + 1), 2.0 / cells as f32)
         .with_mass(ClothMass::Total(mass))
+        .with_compliance(1.0)
         .without_tethers();
     app.world_mut().spawn((cloth, transform)).id()
 }
@@ -84,7 +86,7 @@ fn a_plate_at_an_angle_feels_the_law() {
             let expected = law(turn * Vec3::Z, wind, coefficients);
             assert!(
                 force.distance(expected) < 5e-3 * expected.length(),
-                "{degrees}: {force} {expected}"
+                "{degrees} {coefficients:?}: {force} {expected}"
             );
         }
     }
@@ -259,8 +261,10 @@ fn without_air_or_coefficients_the_bits_are_those_of_a_vacuum() {
         }
         let cloth = Cloth::grid(UVec2::new(12, 9), 0.1).pinned(ClothPins::TopCorners);
         let cloth = app.world_mut().spawn(cloth).id();
+        app.world_mut().get_mut::<Transform>(cloth).unwrap().rotate_x(0.5);
         let rope = Rope::new(1.0, 12).pinned(RopePins::Start);
-        let rope = app.world_mut().spawn((rope, Transform::from_xyz(3.0, 0.0, 0.0))).id();
+        let aslant = Transform::from_xyz(3.0, 0.0, 0.0).with_rotation(Quat::from_rotation_z(0.5));
+        let rope = app.world_mut().spawn((rope, aslant)).id();
         tick(&mut app, 1);
         if let Some([drag, lift]) = coefficients {
             set_coefficients(&mut app, cloth, drag, lift);
@@ -537,8 +541,13 @@ fn a_very_light_cloth_in_a_storm_stays_finite_and_below_the_winds_speed() {
             tick(&mut app, 1);
             let speeds = particles(&app, body).into_iter().map(|e| particle(&app, e).velocity);
             let most = speeds.map(Vec3::length).fold(0.0, f32::max);
-            // Gravity adds a little; what a fold does to single particles, too.
-            assert!(most < 1.1 * wind.length(), "{pins:?}: {most} m/s in tick {i}");
+            // What flails on its pins may crack like a whip.
+            let bound = if pins == ClothPins::None { 1.01 } else { 2.0 };
+            assert!(most < bound * wind.length(), "{pins:?}: {most} m/s in tick {i}");
+            let count = particles(&app, body).len() as f32;
+            let mean = particles(&app, body).into_iter().map(|e| particle(&app, e).velocity);
+            let along = mean.sum::<Vec3>().dot(wind.normalize()) / count;
+            assert!(along < 1.0001 * wind.length(), "{pins:?}: {along} m/s on average in tick {i}");
         }
         assert!(common::all_finite(&mut app));
         assert!(app.world().get::<Faulty>(body).is_none());
@@ -643,7 +652,9 @@ fn a_sleeping_cloth_wakes_when_it_feels_another_wind() {
         ("turbulence", |w, _, _| {
             w.resource_mut::<Air>().turbulence = Turbulence::new(2.0, 1.0, 1.0);
         }),
-        ("the air goes", |w, _, _| drop(w.remove_resource::<Air>())),
+        ("the air goes", |w, _, _| {
+            w.remove_resource::<Air>();
+        }),
         ("a zone comes", |w, _, zone| {
             w.get_mut::<Transform>(zone).unwrap().translation = Vec3::ZERO;
         }),

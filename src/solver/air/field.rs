@@ -158,7 +158,7 @@ impl AirField {
     }
 
     /// What the field is near particles in the box `low` to `high` (m, world).
-    pub fn near(&self, low: DVec3, high: DVec3) -> Nearby<'_> {
+    pub(super) fn near(&self, low: DVec3, high: DVec3) -> Nearby<'_> {
         let time = self.time;
         let touches = |zone: &&ZoneMotion| {
             let (centre, radius) = zone.bounds();

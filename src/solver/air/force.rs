@@ -68,19 +68,16 @@ fn face_change(pack: &FacePack, normal: Vec3x4, wind: Vec3x4) -> Vec3x4 {
     }
     let through = normal.dot(wind);
     let facing = through.abs();
-    let drag = (pack.drag * facing).min(Vec4::ONE);
     let lift = (pack.lift * facing).min(Vec4::ONE);
+    let per_sizes = divide_or_zero(Vec4::ONE, sqrt(area_squared * speed_squared));
+    let cosine = facing * per_sizes;
+    // Lift turns the wind and must not add to it: (1 − a)² + t ≤ 1 for t = (b s)² ≤ 1.
+    let turned = lift * lift * (Vec4::ONE - cosine * cosine).max(Vec4::ZERO);
+    let least = 0.5 * (turned + turned * turned);
+    let drag = (pack.drag * facing).min(Vec4::ONE).max(least);
     // |u| n − c u with n on the windward side = ± (N |u|² − (N·u) u) / (|N| |u|).
-    let side = divide_or_zero(lift * through.signum(), sqrt(area_squared * speed_squared));
-    let change = wind * drag + (normal * speed_squared + -(wind * through)) * side;
-    let left = wind - change;
-    let left_squared = left.length_squared();
-    if left_squared.cmpgt(speed_squared).any() {
-        // Only without drag to speak of: lift turns the wind, and must not add to it.
-        let ratio = divide_or_zero(speed_squared, left_squared).min(Vec4::ONE);
-        return finite(wind - left * sqrt(ratio));
-    }
-    finite(change)
+    let side = lift * per_sizes * through.signum();
+    finite(wind * (drag - side * through) + normal * (side * speed_squared))
 }
 
 /// Zero where a vector is not finite.

@@ -32,8 +32,8 @@
 //! corners' masses only, and changes their relative wind by no more than that wind:
 //!
 //! ```text
-//!    δ = min(1, h k C_D) u + min(1, h k C_L) (|u| n − c u),   k = ½ ρ A (n·u) / M
-//!    δ is shortened where it would make u longer;   vᵢ += (M/3mᵢ) δ
+//!    δ = min(1, h k C_D) u + b (|u| n − c u),   b = min(1, h k C_L),   k = ½ ρ A (n·u)/M
+//!    with more drag where there is too little to make up for (b s)²;   vᵢ += (M/3mᵢ) δ
 //! ```
 //!
 //! The shares of a particle's triangles sum up to its mass, so that its change of velocity is a mean of

@@ -47,8 +47,12 @@ pub(super) fn prepare(view: &mut IslandView<'_>, time: &StepTime) {
         restless: false,
     };
     tick.gusts = tick.near.turbulence();
-    for (number, pack) in meets.faces.iter_mut().enumerate() {
-        tick.face(number, pack);
+    meets.faces.iter_mut().for_each(FacePack::calm);
+    // Neighbours are in the same lane, and in the same gust.
+    for lane in 0..4 {
+        for (number, pack) in meets.faces.iter_mut().enumerate() {
+            tick.face(number, pack, lane);
+        }
     }
     tick.lines(&mut meets);
     (meets.active, meets.restless) = (tick.blown, tick.restless);
@@ -117,34 +121,27 @@ struct Tick<'a, 'v, 'n> {
 }
 
 impl Tick<'_, '_, '_> {
-    fn face(&mut self, number: usize, pack: &mut FacePack) {
-        let null = self.view.len() as u32;
+    fn face(&mut self, number: usize, pack: &mut FacePack, lane: usize) {
+        let slots = pack.slots.map(|s| s[lane]);
         let body = &self.view.shared.bodies[pack.body as usize];
-        (pack.drag, pack.lift, pack.share) = (Vec4::ZERO, Vec4::ZERO, Vec4::ZERO);
-        if body.drag == 0.0 && body.lift == 0.0 {
+        let area = self.measures.faces[number][lane];
+        let meets = body.drag > 0.0 || body.lift > 0.0;
+        // Those that pad a pack have no area.
+        if !(area > 0.0 && meets) {
             return;
         }
-        let mut winds = [Vec3::ZERO; 4];
-        for lane in 0..4 {
-            let slots = pack.slots.map(|s| s[lane]);
-            if slots[0] == null {
-                continue;
-            }
-            let area = self.measures.faces[number][lane];
-            let mass = self.measures.mass(self.view, slots, area);
-            let (wind, density) = self.wind(slots, pack.planar);
-            if !(mass > 0.0 && density > 0.0) {
-                continue;
-            }
-            let factor = self.h * density / (4.0 * mass);
-            winds[lane] = wind;
-            pack.drag[lane] = (factor * body.drag).min(MOST_FACTOR);
-            pack.lift[lane] = (factor * body.lift).min(MOST_FACTOR);
-            pack.share[lane] = mass / 3.0;
-            let push = 0.5 * density * (body.drag + body.lift) * area / mass;
-            self.note(push, wind);
+        let mass = self.measures.mass(self.view, slots, area);
+        let (wind, density) = self.wind(slots, pack.planar);
+        if !(mass > 0.0 && density > 0.0) {
+            return;
         }
-        pack.wind = Vec3x4::new(winds);
+        let factor = self.h * density / (4.0 * mass);
+        pack.drag[lane] = (factor * body.drag).min(MOST_FACTOR);
+        pack.lift[lane] = (factor * body.lift).min(MOST_FACTOR);
+        pack.share[lane] = mass / 3.0;
+        (pack.wind.x[lane], pack.wind.y[lane], pack.wind.z[lane]) = (wind.x, wind.y, wind.z);
+        let push = 0.5 * density * (body.drag + body.lift) * area / mass;
+        self.note(push, wind);
     }
 
     fn lines(&mut self, meets: &mut IslandAir) {

@@ -326,14 +326,20 @@ fn list_body(world: &World, mirror: &mut Mirror, number: u32) {
     }
     let planar = body.planar;
     let by_index = ByIndex::new(world, mirror, &body.slots);
-    for triangle in surface {
-        let Some((island, slots)) = by_index.part(mirror, *triangle) else { continue };
-        let null = mirror.islands[island as usize].particles().len() as u32;
-        let faces = &mut mirror.air.islands[island as usize].faces;
-        if !faces.last_mut().is_some_and(|pack| pack.body == number && pack.add(slots, null)) {
-            let mut pack = FacePack::empty(null, number, planar);
-            pack.add(slots, null);
-            faces.push(pack);
+    let mut triangles: Vec<(u32, [u32; 3])> =
+        surface.iter().filter_map(|triangle| by_index.part(mirror, *triangle)).collect();
+    triangles.sort_by_key(|(island, _)| *island);
+    for triangles in triangles.chunk_by(|a, b| a.0 == b.0) {
+        let island = triangles[0].0 as usize;
+        let null = mirror.islands[island].particles().len() as u32;
+        let faces = &mut mirror.air.islands[island].faces;
+        let (first, packs) = (faces.len(), triangles.len().div_ceil(4));
+        faces.resize(first + packs, FacePack::empty(null, number, planar));
+        // Neighbours go to the same lane of different packs, so that the triangles of one seldom write
+        // to the same particle and wait for one another.
+        for (i, (_, slots)) in triangles.iter().enumerate() {
+            let pack = &mut faces[first + i % packs];
+            pack.slots.iter_mut().zip(slots).for_each(|(corner, slot)| corner[i / packs] = *slot);
         }
     }
     for segment in line {
@@ -361,10 +367,9 @@ impl FacePack {
         }
     }
 
-    /// Adds a triangle; whether there was room.
-    fn add(&mut self, slots: [u32; 3], null: u32) -> bool {
-        let Some(lane) = self.slots[0].iter().position(|slot| *slot == null) else { return false };
-        self.slots.iter_mut().zip(slots).for_each(|(corner, slot)| corner[lane] = slot);
-        true
+    /// Lets nothing blow at it.
+    pub fn calm(&mut self) {
+        self.wind = Vec3x4::ZERO;
+        (self.drag, self.lift, self.share) = (Vec4::ZERO, Vec4::ZERO, Vec4::ZERO);
     }
 }
