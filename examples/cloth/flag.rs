@@ -34,8 +34,8 @@ pub struct FlagScene;
 
 impl Plugin for FlagScene {
     fn build(&self, app: &mut App) {
-        let gusts = Turbulence::new(2.2, 3.0, 1.6).with_seed(4);
-        app.insert_resource(Air::wind(Vec3::new(8.0, 0.4, 0.0)).with_turbulence(gusts))
+        let gusts = Turbulence::new(3.0, 1.6, 3.0).with_seed(4);
+        app.insert_resource(Air::wind(Vec3::new(7.0, 0.3, 0.0)).with_turbulence(gusts))
             .insert_resource(DirectionalLightShadowMap { size: 4096 })
             .insert_resource(ClearColor(HORIZON))
             .add_plugins(bodies::BodiesPlugin {
@@ -107,7 +107,7 @@ fn spawn_flag(
             Cloth::grid(SIZE, SPACING)
                 .pinned(ClothPins::Indices(hoist))
                 .with_mass(ClothMass::PerArea(0.11))
-                .with_bending(60.0),
+                .with_bending(400.0),
             BodySettings::default(),
             MeshMaterial3d(materials.add(nylon)),
             Transform::from_xyz(POLE_RADIUS + 0.5 * width, TOP, 0.0),

@@ -2,7 +2,7 @@
 
 use super::{
     shares::prepare,
-    surface::{FacePack, IslandAir, LineSegment},
+    surface::{Corner, FacePack, IslandAir, LineSegment},
 };
 use crate::{
     math::lane::{Vec3x4, divide_or_zero, sqrt},
@@ -18,41 +18,45 @@ pub(in crate::solver) fn blow(view: &mut IslandView<'_>, time: &StepTime) {
     if !view.air.active {
         return;
     }
-    let IslandAir { faces, lines, impulse, speed, .. } = &mut *view.air;
+    let IslandAir { faces, lines, corners, .. } = &mut *view.air;
     let velocities = view.velocity.iter().zip(view.velocity_change.iter());
-    speed.clear();
-    speed.extend(velocities.map(|(v, dv)| *v + *dv));
-    impulse.clear();
-    impulse.resize(speed.len(), Vec4::ZERO);
+    corners.clear();
+    corners.extend(view.position.iter().zip(velocities).map(|(x, (v, dv))| Corner {
+        position: *x,
+        velocity: *v + *dv,
+        impulse: Vec4::ZERO,
+    }));
     // All see the velocities of before, so that no order matters.
     for pack in faces.iter() {
-        blow_faces(pack, view.position, speed, impulse);
+        blow_faces(pack, corners);
     }
     for line in lines.iter() {
-        blow_line(line, view.position, speed, impulse);
+        blow_line(line, corners);
     }
     let changes = view.velocity_change.iter_mut().zip(view.inverse_mass);
-    for ((change, w), impulse) in changes.zip(impulse.iter()) {
-        *change += *w * *impulse;
+    for ((change, w), corner) in changes.zip(corners.iter()) {
+        *change += *w * corner.impulse;
     }
 }
 
 #[inline(always)]
-fn blow_faces(pack: &FacePack, position: &[Vec4], speed: &[Vec4], impulse: &mut [Vec4]) {
-    let gather =
-        |from: &[Vec4], slots: [u32; 4]| Vec3x4::from_rows(slots.map(|slot| from[slot as usize]));
-    let [a, b, c] = pack.slots.map(|slots| gather(position, slots));
-    let sum = |lane: usize| {
-        let [i, j, k] = pack.slots.map(|slots| slots[lane] as usize);
-        speed[i] + speed[j] + speed[k]
-    };
-    let velocity = Vec3x4::from_rows([sum(0), sum(1), sum(2), sum(3)]) * Vec4::splat(1.0 / 3.0);
-    let wind = pack.wind - velocity;
-    let change = face_change(pack, (b - a).cross(c - a), wind) * pack.share;
+fn blow_faces(pack: &FacePack, corners: &mut [Corner]) {
+    // By value, so that the compiler sees that writing impulses changes no index, and checks it once.
+    let slots = pack.slots;
+    let (mut one, mut other, mut sum) = ([Vec4::ZERO; 4], [Vec4::ZERO; 4], [Vec4::ZERO; 4]);
+    for lane in 0..4 {
+        let [a, b, c] = slots.map(|slots| &corners[slots[lane] as usize]);
+        one[lane] = b.position - a.position;
+        other[lane] = c.position - a.position;
+        sum[lane] = a.velocity + b.velocity + c.velocity;
+    }
+    let normal = Vec3x4::from_rows(one).cross(Vec3x4::from_rows(other));
+    let velocity = Vec3x4::from_rows(sum) * Vec4::splat(1.0 / 3.0);
+    let change = face_change(pack, normal, pack.wind - velocity) * pack.share;
     let rows = change.to_rows();
-    for slots in pack.slots {
+    for slots in slots {
         for lane in 0..4 {
-            impulse[slots[lane] as usize] += rows[lane];
+            corners[slots[lane] as usize].impulse += rows[lane];
         }
     }
 }
@@ -88,14 +92,13 @@ fn finite(v: Vec3x4) -> Vec3x4 {
     Vec3x4 { x: keep(v.x), y: keep(v.y), z: keep(v.z) }
 }
 
-fn blow_line(line: &LineSegment, position: &[Vec4], speed: &[Vec4], impulse: &mut [Vec4]) {
-    let [i, j] = line.slots.map(|slot| slot as usize);
-    let along = (position[j] - position[i]).truncate();
-    let wind = line.wind - (0.5 * (speed[i] + speed[j])).truncate();
-    let change = line_change(line.drag, along, wind);
-    let change = (line.share * change).extend(0.0);
-    impulse[i] += change;
-    impulse[j] += change;
+fn blow_line(line: &LineSegment, corners: &mut [Corner]) {
+    let ends = line.slots.map(|slot| slot as usize);
+    let [start, end] = ends.map(|i| corners[i]);
+    let along = (end.position - start.position).truncate();
+    let wind = line.wind - (0.5 * (start.velocity + end.velocity)).truncate();
+    let change = (line.share * line_change(line.drag, along, wind)).extend(0.0);
+    ends.into_iter().for_each(|i| corners[i].impulse += change);
 }
 
 /// δ of a segment.

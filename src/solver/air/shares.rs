@@ -67,8 +67,8 @@ struct Measures {
     faces: Vec<Vec4>,
     /// Length times diameter of each segment (m²).
     lines: Vec<f32>,
-    /// Sum over all parts of each particle.
-    sums: Vec<f32>,
+    /// Mass of each particle by the sum of the measures of its parts (kg/m²); infinite if it is held.
+    densities: Vec<f32>,
 }
 
 impl Measures {
@@ -76,8 +76,8 @@ impl Measures {
         let mut sums = vec![0.0; view.position.len()];
         let mut faces = Vec::with_capacity(meets.faces.len());
         for pack in &meets.faces {
-            let [a, b, c] =
-                pack.slots.map(|s| Vec3x4::from_rows(s.map(|i| view.position[i as usize])));
+            let place = |slots: [u32; 4]| slots.map(|i| view.position[i as usize]);
+            let [a, b, c] = pack.slots.map(|slots| Vec3x4::from_rows(place(slots)));
             let area = 0.5 * sqrt((b - a).cross(c - a).length_squared());
             for slots in pack.slots {
                 (0..4).for_each(|lane| sums[slots[lane] as usize] += area[lane]);
@@ -91,20 +91,20 @@ impl Measures {
             line.slots.iter().for_each(|i| sums[*i as usize] += measure);
             lines.push(measure);
         }
-        Self { faces, lines, sums }
+        let weights = view.mass.iter().zip(view.inverse_mass);
+        let densities = sums.into_iter().zip(weights).map(|(sum, (mass, inverse))| {
+            let density = mass / sum;
+            if *inverse > 0.0 && density.is_finite() { density } else { f32::INFINITY }
+        });
+        Self { faces, lines, densities: densities.collect() }
     }
 
     /// The mass of a part that measures so much (kg): as many times the least share of a free
     /// corner as it has corners; 0 where it has none.
-    fn mass<const N: usize>(&self, view: &IslandView<'_>, slots: [u32; N], measure: f32) -> f32 {
-        let share = |slot: u32| {
-            let slot = slot as usize;
-            let part = measure / self.sums[slot];
-            let free = view.inverse_mass[slot] > 0.0 && part > 0.0;
-            if free { part.min(1.0) * view.mass[slot] } else { f32::INFINITY }
-        };
-        let least = slots.into_iter().map(share).fold(f32::INFINITY, f32::min);
-        if least.is_finite() { N as f32 * least } else { 0.0 }
+    fn mass<const N: usize>(&self, slots: [u32; N], measure: f32) -> f32 {
+        let densities = slots.map(|slot| self.densities[slot as usize]);
+        let mass = N as f32 * (measure * densities.into_iter().fold(f32::INFINITY, f32::min));
+        if mass.is_finite() { mass } else { 0.0 }
     }
 }
 
@@ -130,7 +130,7 @@ impl Tick<'_, '_, '_> {
         if !(area > 0.0 && meets) {
             return;
         }
-        let mass = self.measures.mass(self.view, slots, area);
+        let mass = self.measures.mass(slots, area);
         let (wind, density) = self.wind(slots, pack.planar);
         if !(mass > 0.0 && density > 0.0) {
             return;
@@ -149,7 +149,7 @@ impl Tick<'_, '_, '_> {
             (line.drag, line.share) = (0.0, 0.0);
             let body = &self.view.shared.bodies[line.body as usize];
             let measure = self.measures.lines[number];
-            let mass = self.measures.mass(self.view, line.slots, measure);
+            let mass = self.measures.mass(line.slots, measure);
             let (wind, density) = self.wind(line.slots, body.planar);
             if !(mass > 0.0 && density > 0.0 && body.drag > 0.0) {
                 continue;

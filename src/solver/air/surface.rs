@@ -65,10 +65,17 @@ pub(crate) struct IslandAir {
     pub active: bool,
     /// Whether gusts push it so that it must not sleep.
     pub restless: bool,
-    /// Impulses of this substep (kg m/s), by slot.
-    pub impulse: Vec<Vec4>,
-    /// Velocities at the start of the substep (m/s), by slot.
-    pub speed: Vec<Vec4>,
+    /// Its particles in this substep, by slot.
+    pub corners: Vec<Corner>,
+}
+
+/// What is read and written of a particle in a substep, side by side.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Corner {
+    pub position: Vec4,
+    pub velocity: Vec4,
+    /// Impulse of the air (kg m/s).
+    pub impulse: Vec4,
 }
 
 impl IslandAir {
