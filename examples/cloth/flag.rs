@@ -34,8 +34,8 @@ pub struct FlagScene;
 
 impl Plugin for FlagScene {
     fn build(&self, app: &mut App) {
-        let gusts = Turbulence::new(3.0, 1.6, 3.0).with_seed(4);
-        app.insert_resource(Air::wind(Vec3::new(7.0, 0.3, 0.0)).with_turbulence(gusts))
+        let gusts = Turbulence::new(2.8, 1.5, 2.5).with_seed(4);
+        app.insert_resource(Air::wind(Vec3::new(5.0, 0.2, -1.0)).with_turbulence(gusts))
             .insert_resource(DirectionalLightShadowMap { size: 4096 })
             .insert_resource(ClearColor(HORIZON))
             .add_plugins(bodies::BodiesPlugin {
@@ -54,7 +54,7 @@ struct Pole;
 /// Where the pole stands after `t` seconds: it walks slowly to and fro, turns and leans.
 fn pole_at(t: f32) -> Transform {
     let wave = |period: f32, phase: f32| (TAU * (t / period + phase)).sin();
-    let x = -2.3 + 0.9 * wave(15.0, 0.0);
+    let x = -2.1 + 0.8 * wave(15.0, 0.0);
     let z = 0.8 * wave(11.0, 0.15);
     let lean = Quat::from_rotation_z(-0.05 + 0.05 * wave(6.0, 0.4))
         * Quat::from_rotation_x(0.06 * wave(7.5, 0.1));
@@ -107,7 +107,7 @@ fn spawn_flag(
             Cloth::grid(SIZE, SPACING)
                 .pinned(ClothPins::Indices(hoist))
                 .with_mass(ClothMass::PerArea(0.11))
-                .with_bending(400.0),
+                .with_bending(3e3),
             BodySettings::default(),
             MeshMaterial3d(materials.add(nylon)),
             Transform::from_xyz(POLE_RADIUS + 0.5 * width, TOP, 0.0),
@@ -177,7 +177,7 @@ fn spawn_ground_and_sky(
 }
 
 fn spawn_camera_and_sun(mut images: ResMut<Assets<Image>>, mut commands: Commands) {
-    let camera = OrbitCamera::looking_at(Vec3::new(1.2, 2.3, 15.5), Vec3::new(0.2, 4.25, 0.0));
+    let camera = OrbitCamera::looking_at(Vec3::new(1.4, 2.6, 13.4), Vec3::new(0.2, 4.1, 0.0));
     commands.spawn((
         Camera3d::default(),
         Projection::Perspective(PerspectiveProjection { fov: 35_f32.to_radians(), ..default() }),
@@ -251,14 +251,14 @@ fn design(place: Vec2, size: Vec2) -> LinearRgba {
     // How much of a pixel lies where `distance` (m) is below 0.
     let within = |distance: f32| (0.5 - distance * RESOLUTION).clamp(0.0, 1.0);
     let mut color = sky;
-    let from_sun = place - Vec2::new(0.5 * size.x, 0.42 * size.y);
+    let from_sun = place - Vec2::new(0.5 * size.x, 0.36 * size.y);
     let radius = from_sun.length();
-    color = color.mix(&sun, within(radius - 0.52));
+    color = color.mix(&sun, within(radius - 0.44));
     // Rays: wedges between two circles.
     let turn = (from_sun.to_angle() / TAU * 12.0).rem_euclid(1.0) - 0.5;
     let off_axis = turn.abs() / 12.0 * TAU * radius;
-    let ray = (off_axis - 0.11 * (1.12 - radius).max(0.0) / 0.5).max(0.64 - radius);
-    color = color.mix(&sun, within(ray.max(radius - 1.12)));
+    let ray = (off_axis - 0.10 * (0.9 - radius).max(0.0) / 0.36).max(0.54 - radius);
+    color = color.mix(&sun, within(ray.max(radius - 0.9)));
     // Three waves.
     for (i, band) in [sea, foam, deep].into_iter().enumerate() {
         let crest = (0.66 + 0.105 * i as f32) * size.y;
