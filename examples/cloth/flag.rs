@@ -34,8 +34,8 @@ pub struct FlagScene;
 
 impl Plugin for FlagScene {
     fn build(&self, app: &mut App) {
-        let gusts = Turbulence::new(2.8, 1.5, 2.5).with_seed(4);
-        app.insert_resource(Air::wind(Vec3::new(5.0, 0.2, -1.0)).with_turbulence(gusts))
+        let gusts = Turbulence::new(3.4, 1.1, 3.0).with_seed(4);
+        app.insert_resource(Air::wind(Vec3::new(5.5, 0.0, -1.4)).with_turbulence(gusts))
             .insert_resource(DirectionalLightShadowMap { size: 4096 })
             .insert_resource(ClearColor(HORIZON))
             .add_plugins(bodies::BodiesPlugin {
@@ -54,7 +54,7 @@ struct Pole;
 /// Where the pole stands after `t` seconds: it walks slowly to and fro, turns and leans.
 fn pole_at(t: f32) -> Transform {
     let wave = |period: f32, phase: f32| (TAU * (t / period + phase)).sin();
-    let x = -2.1 + 0.8 * wave(15.0, 0.0);
+    let x = -1.9 + 0.8 * wave(15.0, 0.0);
     let z = 0.8 * wave(11.0, 0.15);
     let lean = Quat::from_rotation_z(-0.05 + 0.05 * wave(6.0, 0.4))
         * Quat::from_rotation_x(0.06 * wave(7.5, 0.1));
@@ -107,7 +107,7 @@ fn spawn_flag(
             Cloth::grid(SIZE, SPACING)
                 .pinned(ClothPins::Indices(hoist))
                 .with_mass(ClothMass::PerArea(0.11))
-                .with_bending(3e3),
+                .with_bending(250.0),
             BodySettings::default(),
             MeshMaterial3d(materials.add(nylon)),
             Transform::from_xyz(POLE_RADIUS + 0.5 * width, TOP, 0.0),
@@ -177,7 +177,7 @@ fn spawn_ground_and_sky(
 }
 
 fn spawn_camera_and_sun(mut images: ResMut<Assets<Image>>, mut commands: Commands) {
-    let camera = OrbitCamera::looking_at(Vec3::new(1.4, 2.6, 13.4), Vec3::new(0.2, 4.1, 0.0));
+    let camera = OrbitCamera::looking_at(Vec3::new(1.6, 2.4, 13.8), Vec3::new(0.2, 3.95, 0.0));
     commands.spawn((
         Camera3d::default(),
         Projection::Perspective(PerspectiveProjection { fov: 35_f32.to_radians(), ..default() }),
@@ -215,7 +215,7 @@ fn spawn_camera_and_sun(mut images: ResMut<Assets<Image>>, mut commands: Command
             ..default()
         }
         .build(),
-        Transform::from_xyz(-6.0, 9.0, 8.0).looking_at(Vec3::ZERO, Vec3::Y),
+        Transform::from_xyz(-9.0, 7.5, 4.0).looking_at(Vec3::ZERO, Vec3::Y),
     ));
 }
 
