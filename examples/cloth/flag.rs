@@ -215,7 +215,7 @@ fn spawn_camera_and_sun(mut images: ResMut<Assets<Image>>, mut commands: Command
             ..default()
         }
         .build(),
-        Transform::from_xyz(-9.0, 7.5, 4.0).looking_at(Vec3::ZERO, Vec3::Y),
+        Transform::from_xyz(-7.0, 9.5, 4.6).looking_at(Vec3::ZERO, Vec3::Y),
     ));
 }
 

@@ -120,7 +120,7 @@ fn blow_line(line: &LineSegment, corners: &mut [Corner]) {
 /// δ of a segment.
 fn line_change(drag: f32, along: Vec3, wind: Vec3) -> Vec3 {
     let length_squared = along.length_squared();
-    if !(length_squared > f32::MIN_POSITIVE) {
+    if length_squared <= f32::MIN_POSITIVE {
         return Vec3::ZERO;
     }
     let across = wind - along * (along.dot(wind) / length_squared);

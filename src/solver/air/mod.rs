@@ -3,7 +3,7 @@
 //! # The law
 //!
 //! A triangle of area A and unit normal n moves with the mean v of its corners' velocities; w is the
-//! wind at its centre. Of the relative wind u = w − v it feels (\[WGJ14\], \[KKS05\], after the quadratic
+//! wind at its centre. Of the relative wind u = w − v it feels (\[WGJ14\], \[KKTW04\], after the quadratic
 //! law of drag; n is taken on the side that the wind comes from, so that the winding does not matter):
 //!
 //! ```text
@@ -19,10 +19,10 @@
 //!
 //! A segment of a line of particles ([`BodyLine`](crate::particle::BodyLine): a rope) of length L is a
 //! cylinder of the particles' diameter d, which feels the part u⊥ of the wind across it, half at each
-//! end: F = ½ ρ C_D d L |u⊥| u⊥. It has no lift.
+//! end: `F = ½ ρ C_D d L |u⊥| u⊥`. It has no lift.
 //!
 //! A planar body has no face that a wind in its plane could meet; its triangles feel drag as if each
-//! turned its whole area to the wind: F = ½ ρ C_D A |u| u, and no lift. Wind out of its plane does
+//! turned its whole area to the wind: `F = ½ ρ C_D A |u| u`, and no lift. Wind out of its plane does
 //! nothing to it. Particles without surface or line (those of ragdolls, or free ones) feel no air.
 //!
 //! # How it is applied
@@ -47,8 +47,8 @@
 //! A change of what blows wakes the islands that feel another wind by it. An island in turbulence
 //! that pushes it noticeably (by 0.1 m/s² and more) does not sleep.
 //!
-//! \[KKS05\] M. Keckeisen, S. Kimmerle, B. Thomaszewski, M. Wacker, "Modelling Effects of Wind Fields in
-//! Cloth Animations", Journal of WSCG 12, 2004. \[WGJ14\] K. Wilson, A. McAdams, H. Leo, M. Simmons,
+//! \[KKTW04\] M. Keckeisen, S. Kimmerle, B. Thomaszewski, M. Wacker, "Modelling Effects of Wind Fields in
+//! Cloth Animations", Journal of WSCG 12, 2004. \[WGJ14\] K. Wilson, A. `McAdams`, H. Leo, M. Simmons,
 //! "Simulating Wind Effects on Cloth and Hair in Disney's Frozen", SIGGRAPH Talks 2014.
 
 mod field;
@@ -80,8 +80,8 @@ use bevy::{
 /// ```
 ///
 /// A triangle of area A whose normal makes an angle with the relative wind u of which the cosine is c
-/// feels a drag of ½ ρ C_D A c |u|² along the wind and a lift of ½ ρ C_L A c √(1 − c²) |u|² across it; a
-/// rope feels ½ ρ C_D d |u⊥| u⊥ per length, d being its thickness.
+/// feels a drag of `½ ρ C_D A c |u|²` along the wind and a lift of `½ ρ C_L A c √(1 − c²) |u|²` across
+/// it; a rope feels `½ ρ C_D d |u⊥| u⊥` per length, d being its thickness.
 /// Bodies feel it by their [`BodySettings::drag`](super::BodySettings::drag) and `lift`. Values that
 /// make no sense are ignored with a warning, as each field says.
 #[derive(Resource, Reflect, Clone, Copy, Debug, PartialEq)]

@@ -35,9 +35,9 @@ pub(crate) struct FacePack {
     pub planar: bool,
     /// Wind at their centres in this tick (m/s).
     pub wind: Vec3x4,
-    /// h ρ C_D/(4 M): times |2A n·u| it is the part of u that drag takes in a substep.
+    /// `h ρ C_D/(4 M)`: times |2A n·u| it is the part of u that drag takes in a substep.
     pub drag: Vec4,
-    /// h ρ C_L/(4 M), likewise.
+    /// `h ρ C_L/(4 M)`, likewise.
     pub lift: Vec4,
     /// M/3 (kg).
     pub share: Vec4,
@@ -50,7 +50,7 @@ pub(crate) struct LineSegment {
     pub body: u32,
     /// Wind at its centre in this tick (m/s).
     pub wind: Vec3,
-    /// h ½ ρ C_D d/M: times L|u⊥| it is the part of u⊥ that drag takes in a substep.
+    /// `h ½ ρ C_D d/M`: times L|u⊥| it is the part of u⊥ that drag takes in a substep.
     pub drag: f32,
     /// M/2 (kg).
     pub share: f32,
