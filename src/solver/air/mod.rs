@@ -87,9 +87,9 @@ use bevy::{
 #[derive(Resource, Reflect, Clone, Copy, Debug, PartialEq)]
 #[reflect(Resource, Default, Debug, PartialEq, Clone)]
 pub struct Air {
-    /// Density ρ (kg/m³). One that is not finite or below 0 counts as 0. Default: 1.2. (Where a metre
-    /// is [`length_unit`](super::SolverSettings::length_unit) long and masses per area are as in
-    /// metres, air is 1.2/unit.)
+    /// Density ρ (kg/m³). One that is not finite or below 0 counts as 0. Default: 1.2. (In a world in
+    /// which a metre is `u` long, and masses per area are as in metres, air is 1.2/`u`; what zones bring
+    /// along is.)
     pub density: f32,
     /// Velocity of the wind (m/s, world). One that is not finite counts as 0. Default: 0.
     pub wind: Vec3,
