@@ -6,8 +6,9 @@
 mod common;
 
 use bevy::prelude::*;
+use bevy_pliant::prelude::*;
 use common::{
-    WARM_UP, app, app_with_cloths, constraint_count, name, projections, seed_cloth, ticks,
+    SUBSTEPS, WARM_UP, app, app_with_cloths, constraint_count, name, projections, seed_cloth, ticks,
 };
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
@@ -41,6 +42,23 @@ fn cloth_update(c: &mut Criterion) {
         group.throughput(Throughput::Elements(projections(size)));
         let mut app = app_with_cloths(size, 1, 1);
         group.bench_function(name(size), |b| b.iter(|| app.update()));
+    }
+    group.finish();
+}
+
+/// One cloth on one thread in a vacuum, in still air and in gusts. Elements: triangles × substeps.
+fn cloth_air(c: &mut Criterion) {
+    let mut group = c.benchmark_group("cloth_air");
+    let triangles = 2 * u64::from((MEDIUM.x - 1) * (MEDIUM.y - 1));
+    group.sample_size(50).throughput(Throughput::Elements(triangles * u64::from(SUBSTEPS)));
+    let gusts = Turbulence::new(2.0, 1.0, 1.0);
+    let gusty = Air::wind(Vec3::Z * 4.0).with_turbulence(gusts);
+    for (name, air) in [("vacuum", None), ("still", Some(Air::STILL)), ("gusts", Some(gusty))] {
+        let mut app = app_with_cloths(MEDIUM, 1, 1);
+        if let Some(air) = air {
+            app.insert_resource(air);
+        }
+        group.bench_function(name, |b| b.iter_custom(|n| ticks(&mut app, n)));
     }
     group.finish();
 }
@@ -82,5 +100,5 @@ fn cloth_build(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, cloth_tick, cloth_update, cloth_tasks, cloth_build);
+criterion_group!(benches, cloth_tick, cloth_update, cloth_air, cloth_tasks, cloth_build);
 criterion_main!(benches);

@@ -1,4 +1,4 @@
-//! A hanging cloth: the classic experiment of position-based dynamics, three ways.
+//! A hanging cloth: the classic experiment of position-based dynamics, in several scenes.
 //!
 //! ```text
 //! cargo run --example cloth                     a cloth in 3D, pinned at two corners
@@ -6,6 +6,7 @@
 //! cargo run --example cloth -- --scene curtain  a curtain on a moving rail
 //! cargo run --example cloth -- --scene ball     a cloth over a ball that spins
 //! cargo run --example cloth -- --scene stairs   a blanket that falls down stairs, a mesh of triangles
+//! cargo run --example cloth -- --scene flag     a flag in the wind, on a pole that moves
 //! ```
 //!
 //! Drag any particle with the mouse; the wheel zooms, the right button turns the view.
@@ -13,6 +14,8 @@
 #[path = "cloth/ball.rs"]
 mod ball;
 mod common;
+#[path = "cloth/flag.rs"]
+mod flag;
 #[path = "cloth/stairs.rs"]
 mod stairs;
 
@@ -25,7 +28,12 @@ use common::{Args, Example, FlatCamera, Opt, bodies, texture::PendingMipmaps};
 use core::{f32::consts::TAU, time::Duration};
 
 const OPTIONS: &[Opt] = &[
-    Opt::choice("scene", "hang", &["hang", "seed", "curtain", "ball", "stairs"], "what to show"),
+    Opt::choice(
+        "scene",
+        "hang",
+        &["hang", "seed", "curtain", "flag", "ball", "stairs"],
+        "what to show",
+    ),
     Opt::count("width", 40, 2..=1000, "particles along the top edge"),
     Opt::count("height", 30, 2..=1000, "particles down the side"),
     Opt::choice("fixed", "2", &["1", "2", "4"], "fixed particles (not for the curtain)"),
@@ -75,6 +83,8 @@ fn main() -> AppExit {
         app.add_plugins(ball::BallScene);
     } else if scene == "stairs" {
         app.add_plugins(stairs::StairsScene);
+    } else if scene == "flag" {
+        app.add_plugins(flag::FlagScene);
     } else {
         app.add_plugins((
             common::stage::StagePlugin::default(),

@@ -29,18 +29,18 @@ pub mod prelude {
         },
         obstacle::{ContactLayers, Friction, Obstacle, ObstacleShape, TriangleMesh},
         particle::{
-            BodySurface, OrientedParticle, Particle, ParticleIndex, ParticleOf, Particles, Pinned,
-            PinnedTo, Planar,
+            BodyLine, BodySurface, OrientedParticle, Particle, ParticleIndex, ParticleOf,
+            Particles, Pinned, PinnedTo, Planar,
         },
         recipe::{
             BodyBuilt, BodyFailed, BuildError, Cloth, ClothMass, ClothPins, ClothTopology, Rebuild,
             Rope, RopePins,
         },
         solver::{
-            AddConstraint, AppliedForce, ApplyAngularImpulse, ApplyImpulse, ApplyRadialImpulse,
-            BodyFault, BodySettings, ContactBegan, ContactEnded, ParticleFinder, PliantSystems,
-            ProjectionOrder, Settle, SolverClock, SolverControl, SolverDiagnostics, SolverSettings,
-            Teleport,
+            AddConstraint, Air, AppliedForce, ApplyAngularImpulse, ApplyImpulse,
+            ApplyRadialImpulse, BodyFault, BodySettings, ContactBegan, ContactEnded,
+            ParticleFinder, PliantSystems, ProjectionOrder, Settle, SolverClock, SolverControl,
+            SolverDiagnostics, SolverSettings, Teleport, Turbulence, WindShape, WindZone,
         },
     };
 }

@@ -184,6 +184,16 @@ pub struct BodySurface {
     pub triangles: Vec<[u32; 3]>,
 }
 
+/// The lines of a body's particles that meet the air as cylinders, by [`ParticleIndex`]: what a rope has
+/// in place of a [`BodySurface`]. On the body; written by its recipe. A segment that names a missing
+/// particle is left out.
+#[derive(Component, Reflect, Clone, Debug, Default, PartialEq, Eq)]
+#[reflect(Component, Default, Debug, PartialEq, Clone)]
+pub struct BodyLine {
+    /// Two particles each.
+    pub segments: Vec<[u32; 2]>,
+}
+
 /// The order in which particles and constraints were created. The solver works in this order, so
 /// that the same world gives the same bits. Given by the solver where it is missing.
 #[derive(Component, Reflect, Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -54,6 +54,18 @@ pub fn load_tiled(
     handle
 }
 
+/// Adds a picture made in code, like one that [`load_tiled`] loads.
+pub fn add_tiled(
+    images: &mut Assets<Image>,
+    pending: &mut PendingMipmaps,
+    image: Image,
+    texels: Texels,
+) -> Handle<Image> {
+    let handle = images.add(image);
+    pending.0.insert(handle.id(), (handle.clone(), texels));
+    handle
+}
+
 fn make_mipmaps(
     mut pending: ResMut<PendingMipmaps>,
     mut images: ResMut<Assets<Image>>,

@@ -1,4 +1,5 @@
-//! Mathematics without ECS: vectors of four lanes, rotations, inertia, boxes, a state hash.
+//! Mathematics without ECS: vectors of four lanes, rotations, inertia, boxes, coherent noise, a
+//! state hash.
 //!
 //! Nothing here knows of particles or constraints; everything is plain data and pure functions.
 
@@ -6,5 +7,6 @@ pub mod bounds;
 pub mod ellipsoid;
 pub mod hash;
 pub mod lane;
+pub mod noise;
 pub mod pose;
 pub mod rotation;

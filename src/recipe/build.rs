@@ -10,8 +10,8 @@ use crate::{
     },
     math::pose::Pose,
     particle::{
-        BodySurface, BuildOrder, Particle, ParticleIndex, ParticleOf, Particles, PinnedTo,
-        RestPose, SolverState, TopologyChanges,
+        BodyLine, BodySurface, BuildOrder, Particle, ParticleIndex, ParticleOf, Particles,
+        PinnedTo, RestPose, SolverState, TopologyChanges,
     },
     solver::{BodySettings, DrawnPose, Faulty, TargetPose, current_pose},
 };
@@ -186,6 +186,11 @@ fn construct<R: Recipe>(
         body.remove::<BodySurface>();
     } else {
         body.insert(BodySurface { triangles: plan.triangles });
+    }
+    if plan.segments.is_empty() {
+        body.remove::<BodyLine>();
+    } else {
+        body.insert(BodyLine { segments: plan.segments });
     }
     // Pins start here, and are not swept from where the body was.
     if let Some(mut target) = body.get_mut::<TargetPose>() {

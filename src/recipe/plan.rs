@@ -24,6 +24,8 @@ pub(crate) struct BodyPlan {
     pub pins: Vec<u32>,
     /// The surface, if it has one.
     pub triangles: Vec<[u32; 3]>,
+    /// What meets the air as a line, if anything does.
+    pub segments: Vec<[u32; 2]>,
 }
 
 /// What a live body can change without being built anew.

@@ -152,6 +152,7 @@ impl Recipe for Rope {
             ..default()
         };
         (0..links).for_each(|i| plan.link(i, i + 1, scale));
+        plan.segments = (0..links).map(|i| [i, i + 1]).collect();
         // The mass of half a link to each side.
         let link = self.mass_per_length * spacing * scale.y.abs();
         positive("the mass of a link", 0.5 * link)?;

@@ -283,6 +283,7 @@ fn layout(mirror: &mut Mirror, found: &[Found], sets: &mut DisjointSets) -> Vec<
     mirror.slots.clear();
     mirror.islands.clear();
     mirror.contacts.clear();
+    mirror.air.clear();
     mirror.island_of.clear();
     mirror.entities.clear();
     for (number, members) in members.iter().enumerate() {
@@ -304,6 +305,7 @@ fn layout(mirror: &mut Mirror, found: &[Found], sets: &mut DisjointSets) -> Vec<
             ..default()
         });
         mirror.contacts.push(default());
+        mirror.air.islands.push(default());
     }
     for array in [
         &mut mirror.position,

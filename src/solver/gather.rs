@@ -1,6 +1,7 @@
 //! Gather: from ECS to mirror, at the start of each tick.
 
 use super::{
+    air::{WindZone, gather_air},
     contact::{Found, IslandContacts, wake_beside},
     diagnostics::{SolverDiagnostics, Stage},
     mirror::{Activity, Kinematic, KinematicPath, Mirror, Pin, exact_position},
@@ -29,6 +30,7 @@ pub(super) struct Queries {
     pins: QueryState<PinQuery>,
     oriented: QueryState<(&'static OrientedParticle, &'static Particle)>,
     obstacles: QueryState<(Entity, Ref<'static, Obstacle>, Option<&'static BuildOrder>)>,
+    zones: QueryState<(Entity, Ref<'static, WindZone>, Option<&'static BuildOrder>)>,
     pushed: QueryState<(&'static Particle, Ref<'static, AppliedForce>)>,
     pushed_entities: QueryState<Entity, (With<Particle>, With<AppliedForce>)>,
     faulty: QueryState<Entity, (With<Faulty>, Allow<Disabled>)>,
@@ -41,6 +43,7 @@ impl Queries {
             pins: world.query(),
             oriented: world.query(),
             obstacles: world.query(),
+            zones: world.query(),
             pushed: world.query(),
             pushed_entities: world.query_filtered(),
             faulty: world.query_filtered(),
@@ -68,6 +71,7 @@ pub(super) fn gather(world: &mut World, mut queries: Local<Option<Queries>>) {
         applied_forces(world, mirror, queries);
         kinematics(world, mirror, queries, 1e-3 * settings.length_unit());
         obstacles(world, mirror, queries);
+        gather_air(world, mirror, &mut queries.zones);
         dynamics(world, mirror, &time, &mut doomed);
         let rule = SleepRule::new(&settings, time.tick);
         join_wake_groups(mirror, &rule);

@@ -19,6 +19,7 @@
 //! writing back lose nothing that matters, 10 km from the origin too.
 
 use super::{
+    air::{AirField, IslandAir, MirrorAir},
     batch::Batch,
     contact::{IslandContacts, Obstacles, Touching},
     dynamic_set::DynamicSet,
@@ -237,6 +238,7 @@ pub(crate) struct Mirror {
     pub contacts: Vec<IslandContacts>,
     /// Bodies and obstacles that touched in the last tick, in order.
     pub touching: Vec<Touching>,
+    pub air: MirrorAir,
     pub dynamics: Vec<Box<dyn DynamicSet>>,
     /// Constraints that were added since the last tick, not loaded.
     pub added: EntityHashSet,
@@ -254,6 +256,7 @@ pub(crate) struct Mirror {
 pub(crate) struct IslandView<'a> {
     pub island: &'a mut Island,
     pub contacts: &'a mut IslandContacts,
+    pub air: &'a mut IslandAir,
     pub position: &'a mut [Vec4],
     pub predicted: &'a mut [Vec4],
     pub velocity: &'a mut [Vec4],
@@ -275,6 +278,7 @@ pub(crate) struct Shared<'a> {
     pub bodies: &'a [MirrorBody],
     pub obstacles: &'a Obstacles,
     pub targets: &'a [TargetMotion],
+    pub air: &'a AirField,
 }
 
 impl IslandView<'_> {
@@ -325,15 +329,16 @@ impl Mirror {
             obstacles,
             kinematic,
             targets,
+            air,
             ..
         } = self;
         let (mut position, mut predicted) = (&mut position[..], &mut predicted[..]);
         let (mut velocity, mut velocity_change) = (&mut velocity[..], &mut velocity_change[..]);
         let mut oriented = &mut oriented[..];
         let mut kinematic = &kinematic[..];
-        let shared = Shared { bodies, obstacles, targets };
+        let shared = Shared { bodies, obstacles, targets, air: &air.field };
         let mut views = Vec::with_capacity(islands.len());
-        for (island, contacts) in islands.iter_mut().zip(contacts) {
+        for ((island, contacts), air) in islands.iter_mut().zip(contacts).zip(&mut air.islands) {
             let slots = island.slots.clone();
             let len = slots.len();
             let turning = oriented.partition_point(|o| (o.slot as usize) < slots.end);
@@ -349,6 +354,7 @@ impl Mirror {
             views.push(IslandView {
                 island,
                 contacts,
+                air,
                 position: x,
                 predicted: p,
                 velocity: v,

@@ -18,7 +18,8 @@
 //! Per substep h \[MSL+19\]:
 //!
 //! ```text
-//! v  += h a                       Predict
+//! v  += wind's impulses            Predict             (the private module `air`)
+//! v  += h a
 //! x*  = x + h v;  x = x*;  λ = 0
 //! project every constraint         ProjectConstraints    (crate::constraint)
 //! push out of obstacles            Contacts              (crate::obstacle)
@@ -40,6 +41,7 @@
 //! to an origin per island, velocities are updated from differences of predicted positions, and what
 //! world coordinates cannot hold is kept beside them (the private module `mirror` tells how).
 
+mod air;
 mod batch;
 mod carry;
 mod colour;
@@ -66,6 +68,7 @@ mod types;
 mod velocity;
 mod write_back;
 
+pub use air::{Air, Turbulence, WindShape, WindZone};
 pub use contact::{ContactBegan, ContactEnded};
 pub use diagnostics::{SolverDiagnostics, Stage};
 pub use events::{BodyFault, Faulty, Teleport};
@@ -94,8 +97,8 @@ use crate::{
     },
     obstacle::Obstacle,
     particle::{
-        BodySurface, BuildOrder, OrientedParticle, Particle, ParticleIndex, ParticleOf, Particles,
-        Pinned, PinnedTo, Planar, RestPose, SolverState, TopologyChanges,
+        BodyLine, BodySurface, BuildOrder, OrientedParticle, Particle, ParticleIndex, ParticleOf,
+        Particles, Pinned, PinnedTo, Planar, RestPose, SolverState, TopologyChanges,
     },
 };
 use bevy::{
@@ -273,6 +276,7 @@ fn register_types(app: &mut App) {
         .register_type::<Particles>()
         .register_type::<ParticleIndex>()
         .register_type::<BodySurface>()
+        .register_type::<BodyLine>()
         .register_type::<BuildOrder>()
         .register_type::<SolverState>()
         .register_type::<ConstraintOf>()
@@ -283,6 +287,8 @@ fn register_types(app: &mut App) {
         .register_type::<Attachment>()
         .register_type::<Obstacle>()
         .register_type::<TargetPose>()
+        .register_type::<Air>()
+        .register_type::<WindZone>()
         .register_type::<Faulty>()
         .register_type::<Settle>()
         .register_type::<BodySettings>()

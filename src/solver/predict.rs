@@ -1,6 +1,7 @@
-//! Predict: the start of a substep. v += h a, x* = x + h v; held particles go where they are held.
+//! Predict: the start of a substep. The air's impulses, v += h a, x* = x + h v; held particles go where they are held.
 
 use super::{
+    air::blow,
     diagnostics::{SolverDiagnostics, Stage},
     mirror::{IslandView, KinematicPath, Mirror},
     settings::{SolverSettings, StepTime},
@@ -26,6 +27,7 @@ pub(super) fn predict(
 /// Predicts one island.
 pub(super) fn predict_island(view: &mut IslandView<'_>, time: &StepTime) {
     let h = time.h;
+    blow(view, time);
     keep_planes(view);
     let IslandView { position, predicted, velocity, velocity_change, acceleration, .. } = view;
     let arrays = position

@@ -124,9 +124,10 @@ pub struct BodySettings {
     pub self_contact: bool,
     /// Whether its particles touch those of other bodies that have this too. Default: false.
     pub soft_contact: bool,
-    /// Drag coefficient of its surface in the air: 1.2 is a plate across the wind. Default: 1.2.
+    /// Drag coefficient `C_D` of its surface or line in the [`Air`](super::Air): 1.2 is a plate or a
+    /// cylinder across the wind. One that is not a positive number counts as 0. Default: 1.2.
     pub drag: f32,
-    /// Lift coefficient of its surface in the air. Default: 0.6.
+    /// Lift coefficient `C_L` of its surface in the air, likewise. Default: 0.6.
     pub lift: f32,
 }
 

@@ -1,4 +1,4 @@
-//! Target poses: where anchors and obstacles stand at each tick.
+//! Target poses: where anchors, obstacles and wind zones stand at each tick.
 //!
 //! A frame shows several ticks or none, so a pose that a game writes once a frame is sampled once a
 //! frame, before the fixed loop; a tick takes the interpolation of the last two samples at its own
@@ -7,6 +7,7 @@
 //! poses are always computed afresh.
 
 use super::{
+    air::WindZone,
     mirror::{EntityTable, Mirror},
     types::ConstraintTypes,
 };
@@ -17,7 +18,7 @@ use crate::{
 };
 use bevy::{prelude::*, transform::helper::TransformHelper};
 
-/// The sampled poses of an anchor or obstacle: added by the solver, saved with the world.
+/// The sampled poses of an anchor, obstacle or wind zone: added by the solver, saved with the world.
 #[derive(Component, Reflect, Clone, Copy, Debug, Default, PartialEq)]
 #[reflect(Component, Default, Debug, PartialEq, Clone)]
 pub struct TargetPose {
@@ -72,13 +73,13 @@ pub(super) fn sample_frame(
     }
 }
 
-/// Lists the anchors and obstacles of this tick, and their motions over it.
+/// Lists the anchors, obstacles and wind zones of this tick, and their motions over it.
 pub(super) fn sample_targets(
     world: &mut World,
     mut state: Local<
         Option<(
             QueryState<&'static PinnedTo>,
-            QueryState<Entity, With<Obstacle>>,
+            QueryState<Entity, Or<(With<Obstacle>, With<WindZone>)>>,
             QueryState<(Entity, &'static mut TargetPose)>,
             bevy::ecs::system::SystemState<TransformHelper<'static, 'static>>,
         )>,
@@ -107,7 +108,7 @@ pub(super) fn sample_targets(
             let pose = current_pose(&helper, e);
             if pose.is_none() {
                 warn_once!(
-                    "{e} is an anchor or obstacle without a usable Transform: it is ignored"
+                    "{e} is an anchor, obstacle or wind zone without a usable Transform: it is ignored"
                 );
             }
             pose.map(|pose| (e, pose))
