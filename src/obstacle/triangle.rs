@@ -7,16 +7,18 @@ use super::solid::Near;
 use crate::math::bounds::Bounds;
 use bevy::math::Vec3A;
 
+/// What most questions need comes first, in one cache line.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub(crate) struct Triangle {
     a: Vec3A,
-    ab: Vec3A,
-    ac: Vec3A,
     /// Unit normal, or zero for a triangle without area.
     normal: Vec3A,
     /// The barycentric coordinates of x are its offset from `a` times these.
     to_b: Vec3A,
     to_c: Vec3A,
+    ab: Vec3A,
+    ac: Vec3A,
     /// Whether what is behind it is inside.
     solid: bool,
 }

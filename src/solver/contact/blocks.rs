@@ -12,7 +12,7 @@
 use super::{near::NearPiece, pieces::Obstacles};
 use crate::{
     math::bounds::Bounds,
-    obstacle::{Frame, Near, Solid, Triangle},
+    obstacle::{Frame, Solid, Triangle},
 };
 use bevy::math::{DVec3, Vec3A, Vec4};
 
@@ -104,44 +104,50 @@ impl Patch {
         (!patch.triangles.is_empty()).then_some(patch)
     }
 
-    /// Where the path of a particle lies in the frame of the triangles.
-    pub fn local(&self, near: &NearPiece, old: Vec3A, x: Vec3A) -> (Vec3A, Vec3A) {
-        let Some(anchor) = self.anchor else { return (old, x) };
-        let own =
-            |frame: &Frame, point: Vec3A| frame.rotation.inverse() * (point - frame.point(anchor));
-        (own(&near.frames[0], old), own(&near.frames[1], x))
+    /// A point that is at `x` at the end of the substep (`last`), or at its start, in the triangles' frame.
+    #[inline]
+    pub fn local(&self, near: &NearPiece, x: Vec3A, last: bool) -> Vec3A {
+        let Some(anchor) = self.anchor else { return x };
+        let frame = &near.frames[usize::from(last)];
+        frame.rotation.inverse() * (x - frame.point(anchor))
     }
 
     /// A direction out of the frame of the triangles.
+    #[inline]
     pub fn outward(&self, near: &NearPiece, normal: Vec3A) -> Vec3A {
         if self.anchor.is_some() { near.frames[1].rotation * normal } else { normal }
     }
 
-    /// The triangles within reach of a particle at `x` (m, triangles' frame) that is `radius` large; `room`
-    /// is how far a new list should hold.
-    pub fn around(
-        &mut self,
-        particle: usize,
-        x: Vec3A,
-        radius: f32,
-        room: f32,
-    ) -> (&[Triangle], &[u32]) {
+    /// Sees to it that the list of a particle at `x` (m, triangles' frame), `radius` large, holds; a new one
+    /// is made to hold until it has moved `room` (m).
+    #[inline]
+    pub fn refresh(&mut self, particle: usize, x: Vec3A, radius: f32, room: f32) {
         let reach = self.particles[particle];
         let holds =
             reach.room > 0.0 && (x - reach.place).length_squared() <= reach.room * reach.room;
         if !holds {
-            let start = self.lists.len() as u32;
-            // The start of the path lies within the room too, but for what contacts moved.
-            let far = radius + 1.5 * room;
-            let around = Bounds { min: x - far, max: x + far };
-            for (number, (triangle, bounds)) in self.triangles.iter().zip(&self.boxes).enumerate() {
-                if bounds.overlaps(&around) && triangle.near(x, far).is_some() {
-                    self.lists.push(number as u32);
-                }
-            }
-            let end = self.lists.len() as u32;
-            self.particles[particle] = Reach { place: x, room, start, end };
+            self.list(particle, x, radius, room);
         }
+    }
+
+    #[cold]
+    fn list(&mut self, particle: usize, x: Vec3A, radius: f32, room: f32) {
+        let start = self.lists.len() as u32;
+        // The start of the path lies within the room too, but for what contacts moved.
+        let far = radius + 1.5 * room;
+        let around = Bounds { min: x - far, max: x + far };
+        for (number, (triangle, bounds)) in self.triangles.iter().zip(&self.boxes).enumerate() {
+            if bounds.overlaps(&around) && triangle.near(x, far).is_some() {
+                self.lists.push(number as u32);
+            }
+        }
+        let end = self.lists.len() as u32;
+        self.particles[particle] = Reach { place: x, room, start, end };
+    }
+
+    /// The triangles, and which of them are in a particle's list.
+    #[inline]
+    pub fn listed(&self, particle: usize) -> (&[Triangle], &[u32]) {
         let Reach { start, end, .. } = self.particles[particle];
         (&self.triangles, &self.lists[start as usize..end as usize])
     }
@@ -230,12 +236,4 @@ pub(super) fn pieces_within(obstacles: &Obstacles, room: &Bounds, origin: DVec3)
     let mut found = Vec::new();
     obstacles.within(room, origin, &mut found);
     found
-}
-
-/// The nearest of two surfaces.
-pub(super) fn nearer(a: Option<Near>, b: Near) -> Option<Near> {
-    match a {
-        Some(a) if a.distance <= b.distance => Some(a),
-        _ => Some(b),
-    }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     Hit, IslandContacts,
-    blocks::{BLOCK, Candidate, nearer},
+    blocks::{BLOCK, Candidate, Patch},
     flatten, members,
     near::{NearPiece, body_place},
     reach,
@@ -12,7 +12,10 @@ use crate::{
     obstacle::{Distance, Near, Solid, Triangle},
     solver::{mirror::IslandView, settings::StepTime},
 };
-use bevy::{math::Vec3A, prelude::*};
+use bevy::{
+    math::{Vec3A, Vec4},
+    prelude::*,
+};
 
 /// Steps along a path toward a surface.
 const MARCH: usize = 32;
@@ -206,22 +209,26 @@ impl IslandContacts {
                 continue;
             };
             let at = (meeting.first + place, i);
-            let (mut old, mut x) = raw_path(view, i, meeting.h);
-            if member.planar {
-                (old.z, x.z) = (meeting.near.frames[0].centre.z, meeting.near.frames[1].centre.z);
-            }
-            let (old, mut x) = patch.local(meeting.near, old, x);
             let radius = member.radius;
-            let moved = if meeting.fast { (x - old).length() } else { 0.0 };
-            let (triangles, list) = patch.around(place, x, radius, 2.0 * (radius + moved));
+            let level = |frame: usize| member.planar.then_some(meeting.near.frames[frame].centre.z);
+            let old = |view: &IslandView<'_>, patch: &Patch| {
+                let old = at_level(Vec3A::from_vec4(old_place(view, i, meeting.h)), level(0));
+                patch.local(meeting.near, old, false)
+            };
+            let x = at_level(Vec3A::from_vec4(view.position[i]), level(1));
+            let mut x = patch.local(meeting.near, x, true);
+            let start = if meeting.fast { old(view, patch) } else { x };
+            let moved = (x - start).length();
+            patch.refresh(place, x, radius, 2.0 * (radius + moved));
+            let (triangles, list) = patch.listed(place);
             if list.is_empty() {
                 continue;
             }
-            let surface = Listed { triangles, list, radius, old };
-            let mut found: [Option<(Vec3A, f32)>; CORNERS] = [None; CORNERS];
+            let surface = Listed { triangles, list };
             let mut used = u32::MAX;
-            for (count, found) in found.iter_mut().enumerate() {
-                let crossed = if count == 0 && moved > 0.0 { surface.crossed(x) } else { None };
+            for count in 0..CORNERS {
+                let crossed =
+                    if count == 0 && moved > 0.0 { surface.crossed(start, x) } else { None };
                 // The nearest first: what is beside it then no longer overlaps.
                 let next = crossed.or_else(|| surface.nearest(x, radius * (1.0 - 1e-5), used));
                 let Some((near, number)) = next else { break };
@@ -229,22 +236,20 @@ impl IslandContacts {
                 let gap = near.distance - radius;
                 let mut correction = -gap;
                 if correction > meeting.allowance {
-                    correction = (surface.gap_before() + meeting.allowance).min(0.0) - gap;
+                    let gap_before = surface.distance(old(view, patch)) - radius;
+                    correction = (gap_before + meeting.allowance).min(0.0) - gap;
                 }
                 x += -gap * near.normal;
-                *found = Some((near.normal, correction));
+                let mut out =
+                    Near { distance: correction, normal: patch.outward(meeting.near, near.normal) };
+                if member.planar {
+                    let Some(flat) = flat(out) else { break };
+                    out = flat;
+                }
+                self.touch(view, at, meeting, member, out.normal, out.distance);
                 if list.len() == 1 {
                     break;
                 }
-            }
-            for (normal, correction) in found.into_iter().flatten() {
-                let mut out =
-                    Near { distance: -correction, normal: patch.outward(meeting.near, normal) };
-                if member.planar {
-                    let Some(flat) = flat(out) else { continue };
-                    out = flat;
-                }
-                self.touch(view, at, meeting, member, out.normal, -out.distance);
             }
         }
     }
@@ -294,9 +299,6 @@ impl IslandContacts {
 struct Listed<'a> {
     triangles: &'a [Triangle],
     list: &'a [u32],
-    radius: f32,
-    /// Where the particle was.
-    old: Vec3A,
 }
 
 impl Listed<'_> {
@@ -317,11 +319,12 @@ impl Listed<'_> {
         best
     }
 
-    /// The triangle that the path to `x` crosses first: the one that its end lies furthest behind.
-    fn crossed(&self, x: Vec3A) -> Option<(Near, u32)> {
+    /// The triangle that a path crosses first: the one that its end lies furthest behind.
+    #[cold]
+    fn crossed(&self, start: Vec3A, x: Vec3A) -> Option<(Near, u32)> {
         let mut first: Option<(Near, u32)> = None;
         for &number in self.list {
-            if let Some(near) = self.triangles[number as usize].crossed(self.old, x)
+            if let Some(near) = self.triangles[number as usize].crossed(start, x)
                 && first.is_none_or(|(first, _)| near.distance < first.distance)
             {
                 first = Some((near, number));
@@ -330,25 +333,34 @@ impl Listed<'_> {
         first
     }
 
-    /// The gap at the start of the path.
-    fn gap_before(&self) -> f32 {
-        let all = self
-            .list
-            .iter()
-            .filter_map(|n| self.triangles[*n as usize].near(self.old, f32::INFINITY));
-        all.fold(None, nearer).map_or(0.0, |near| near.distance - self.radius)
+    /// How far `x` is from the nearest of the triangles (m).
+    #[cold]
+    fn distance(&self, x: Vec3A) -> f32 {
+        let near = |n: &u32| self.triangles[*n as usize].near(x, f32::INFINITY);
+        let distances = self.list.iter().filter_map(near).map(|near| near.distance);
+        distances.fold(f32::INFINITY, f32::min)
     }
 }
 
-/// Where a particle was at the start of the substep, and where it is.
-fn raw_path(view: &IslandView<'_>, i: usize, h: f32) -> (Vec3A, Vec3A) {
-    (Vec3A::from_vec4(view.old(h).get(i)), Vec3A::from_vec4(view.position[i]))
+/// Where a particle was at the start of the substep.
+fn old_place(view: &IslandView<'_>, i: usize, h: f32) -> Vec4 {
+    view.old(h).get(i)
 }
 
-/// The same as seen by the piece, where it is now.
+/// Where a particle was at the start of the substep, as seen by the piece where it is now, and where it is.
 fn path(view: &IslandView<'_>, i: usize, meeting: &Meeting<'_>) -> (Vec3A, Vec3A) {
-    let (old, x) = raw_path(view, i, meeting.h);
-    (meeting.near.shift.map_or(old, |shift| shift.carry(old)), x)
+    let old = Vec3A::from_vec4(old_place(view, i, meeting.h));
+    let seen = meeting.near.shift.map_or(old, |shift| shift.carry(old));
+    (seen, Vec3A::from_vec4(view.position[i]))
+}
+
+/// In the plane z = `level`, for a planar particle.
+#[inline]
+fn at_level(mut x: Vec3A, level: Option<f32>) -> Vec3A {
+    if let Some(level) = level {
+        x.z = level;
+    }
+    x
 }
 
 /// The surface near `x`; for a planar particle in the plane of the piece at `level`.
