@@ -88,7 +88,7 @@ impl TriangleMesh {
     /// # Errors
     ///
     /// Where the mesh is kept in the render world only, has no positions, or no triangle.
-    #[cfg(any(feature = "render", feature = "parry"))]
+    #[cfg(feature = "render")]
     pub fn from_mesh(mesh: &Mesh) -> Result<Self, ShapeError> {
         let positions = mesh
             .try_attribute(Mesh::ATTRIBUTE_POSITION)
@@ -163,7 +163,7 @@ mod tests {
         assert_eq!(found.len(), 1);
     }
 
-    #[cfg(any(feature = "render", feature = "parry"))]
+    #[cfg(feature = "render")]
     #[test]
     fn a_bevy_mesh_becomes_an_obstacle() {
         let mesh = Mesh::from(Cuboid::new(1.0, 2.0, 3.0));
