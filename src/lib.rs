@@ -33,8 +33,8 @@ pub mod prelude {
             PinnedTo, Planar,
         },
         recipe::{
-            BodyBuilt, BodyFailed, BuildError, Cloth, ClothMass, ClothPins, ClothTopology, Rebuild,
-            Rope, RopePins,
+            BodyBuilt, BodyFailed, BuildError, Cloth, ClothMass, ClothPins, ClothShape,
+            ClothTopology, Rebuild, Rope, RopePins,
         },
         solver::{
             AddConstraint, AppliedForce, ApplyAngularImpulse, ApplyImpulse, ApplyRadialImpulse,

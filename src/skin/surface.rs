@@ -1,8 +1,9 @@
-//! A triangle surface whose vertices are particles: normals and tangents.
+//! Triangle surfaces: normals, tangents, and writing them into a mesh.
 
 use bevy::{
     camera::primitives::Aabb,
     math::{Affine3A, Vec3A},
+    mesh::{Indices, MeshVertexAttributeId, VertexAttributeValues},
     prelude::*,
 };
 
@@ -71,6 +72,77 @@ impl Surface {
             tangents[i] = tangent.extend(-1.0).to_array();
         }
         (low.is_finite() && high.is_finite()).then(|| Aabb::from_min_max(low.into(), high.into()))
+    }
+}
+
+/// The unit tangents along u that follow from texture coordinates, and their handedness as Bevy has it
+/// (1 where the picture is not mirrored). Zero where the coordinates do not say.
+pub(super) fn tangents_of_uvs(
+    positions: &[Vec3A],
+    uvs: &[[f32; 2]],
+    faces: &[[u32; 3]],
+) -> Vec<Vec4> {
+    let mut sums = vec![Vec4::ZERO; positions.len()];
+    for face in faces {
+        let [a, b, c] = face.map(|v| positions[v as usize]);
+        let [u, v, w] = face.map(|v| Vec2::from(uvs[v as usize]));
+        let (e1, e2, d1, d2) = (b - a, c - a, v - u, w - u);
+        // Positive where u, v and the normal are right-handed; v runs down in a picture.
+        let turn = d1.perp_dot(d2);
+        let along = ((e1 * d2.y - e2 * d1.y) * turn.signum()).normalize_or_zero();
+        if turn == 0.0 || !along.is_finite() {
+            continue;
+        }
+        let area = e1.cross(e2).length();
+        for vertex in face {
+            sums[*vertex as usize] += (along * area).extend(-turn.signum() * area);
+        }
+    }
+    let unit =
+        |sum: Vec4| sum.truncate().normalize_or_zero().extend(if sum.w < 0.0 { -1.0 } else { 1.0 });
+    sums.into_iter().map(unit).collect()
+}
+
+/// An attribute; `None` also where the mesh lives in the render world only.
+pub(super) fn attribute(
+    mesh: &mut Mesh,
+    id: MeshVertexAttributeId,
+) -> Option<&mut VertexAttributeValues> {
+    mesh.try_attribute_mut_option(id).ok().flatten()
+}
+
+/// Takes an attribute of three floats out of a mesh, to be put back.
+pub(super) fn take_vec3(mesh: &mut Mesh, id: MeshVertexAttributeId) -> Option<Vec<[f32; 3]>> {
+    match attribute(mesh, id)? {
+        VertexAttributeValues::Float32x3(values) => Some(core::mem::take(values)),
+        _ => None,
+    }
+}
+
+/// Puts an attribute back.
+pub(super) fn put_vec3(mesh: &mut Mesh, id: MeshVertexAttributeId, new: Vec<[f32; 3]>) {
+    if let Some(VertexAttributeValues::Float32x3(values)) = attribute(mesh, id) {
+        *values = new;
+    }
+}
+
+/// Draws only the triangles that are there; `whole` says that all are.
+pub(super) fn leave_out(
+    mesh: &mut Mesh,
+    triangles: &[[u32; 3]],
+    whole: bool,
+    there: impl Fn(&[u32; 3]) -> bool,
+) {
+    let drawn = match mesh.try_indices_mut_option() {
+        Ok(Some(indices)) => indices.len(),
+        _ => return,
+    };
+    if whole && drawn == triangles.len() * 3 {
+        return;
+    }
+    let kept: Vec<u32> = triangles.iter().filter(|t| there(t)).flatten().copied().collect();
+    if kept.len() != drawn {
+        let _ = mesh.try_insert_indices(Indices::U32(kept));
     }
 }
 
