@@ -4,11 +4,15 @@
 //! cargo run --example cloth                     a cloth in 3D, pinned at two corners
 //! cargo run --example cloth -- --scene seed     the same in a plane, as lines and dots
 //! cargo run --example cloth -- --scene curtain  a curtain on a moving rail
+//! cargo run --example cloth -- --scene mesh     a skirt, made from a mesh
+//! cargo run --example cloth -- --scene mesh FILE  any glTF or OBJ file as cloth
 //! ```
 //!
 //! Drag any particle with the mouse; the wheel zooms, the right button turns the view.
 
 mod common;
+#[path = "cloth/mesh.rs"]
+mod mesh;
 
 use bevy::{camera::ScalingMode, math::Affine2, prelude::*};
 use bevy_pliant::{
@@ -19,7 +23,10 @@ use common::{Args, Example, FlatCamera, Opt, bodies, texture::PendingMipmaps};
 use core::{f32::consts::TAU, time::Duration};
 
 const OPTIONS: &[Opt] = &[
-    Opt::choice("scene", "hang", &["hang", "seed", "curtain"], "what to show"),
+    Opt::choice("scene", "hang", &["hang", "seed", "curtain", "mesh"], "what to show"),
+    Opt::file("file", "a .glb, .gltf or .obj file for the scene mesh"),
+    Opt::choice("pin", "top", &["top", "none"], "how a mesh is held"),
+    Opt::real("bending", 1e4, 0.0..=1e12, "bending compliance of a mesh, rad²/J"),
     Opt::count("width", 40, 2..=1000, "particles along the top edge"),
     Opt::count("height", 30, 2..=1000, "particles down the side"),
     Opt::choice("fixed", "2", &["1", "2", "4"], "fixed particles (not for the curtain)"),
@@ -65,6 +72,15 @@ fn main() -> AppExit {
         app.insert_resource(ClearColor(Color::srgb_u8(0xee, 0xee, 0xee)))
             .add_plugins(bodies::BodiesPlugin { bodies: 1, text_color: Color::BLACK })
             .add_systems(Startup, seed);
+    } else if scene == "mesh" {
+        app.add_plugins((
+            common::stage::StagePlugin {
+                eye: Vec3::new(3.2, 2.9, 9.2),
+                target: Vec3::new(0.0, 1.9, 0.0),
+            },
+            bodies::BodiesPlugin { bodies: 1, text_color: Color::WHITE },
+            mesh::MeshScenePlugin,
+        ));
     } else {
         app.add_plugins((
             common::stage::StagePlugin::default(),
@@ -82,11 +98,14 @@ fn main() -> AppExit {
 /// A restart begins with the cloth as wide as it is built, and with the clock at 0.
 fn restart(
     rebuild: On<Rebuild>,
+    args: Res<Args>,
     mut cloths: Query<&mut Transform, With<Cloth>>,
     mut clock: ResMut<SolverClock>,
 ) {
     if let Ok(mut transform) = cloths.get_mut(rebuild.entity) {
-        transform.scale = Vec3::ONE;
+        if args.text("scene") != "mesh" {
+            transform.scale = Vec3::ONE;
+        }
         *clock = SolverClock::default();
     }
 }

@@ -10,6 +10,7 @@ use bevy::{
         Indices, MeshVertexAttribute, PrimitiveTopology, VertexAttributeValues,
         skinning::SkinnedMesh,
     },
+    platform::collections::HashSet,
     prelude::*,
     world_serialization::{DynamicWorld, DynamicWorldBuilder},
 };
@@ -133,11 +134,14 @@ fn drop_on_ground(mesh: Mesh) -> (App, Entity) {
 /// Vertices that lay in one place still do.
 fn assert_closed(app: &App, body: Entity, source: &Mesh) {
     let source = vec3(source, Mesh::ATTRIBUTE_POSITION);
+    // A UV sphere has a vertex at each pole that nothing uses.
+    let mesh = drawn(app, body);
+    let used: HashSet<usize> = mesh.indices().expect("has indices").iter().collect();
     let drawn = vertices(app, body);
     let mut pairs = 0;
     for i in 0..source.len() {
         for j in 0..i {
-            if source[i].distance(source[j]) < 1e-5 {
+            if used.contains(&i) && used.contains(&j) && source[i].distance(source[j]) < 1e-5 {
                 assert!(drawn[i].distance(drawn[j]) < 1e-5, "{i} and {j} came apart");
                 pairs += 1;
             }
@@ -158,11 +162,7 @@ fn case_06_seams_stay_closed() {
         assert_closed(&app, body, &mesh);
         let drawn = drawn(&app, body);
         assert_eq!(drawn.attribute(Mesh::ATTRIBUTE_UV_0), mesh.attribute(Mesh::ATTRIBUTE_UV_0));
-        assert_eq!(drawn.indices().map(Indices::len), {
-            // The poles of a UV sphere are rings of faces of which half have no area.
-            let whole = mesh.indices().map(Indices::len);
-            if particles == 16 * 9 + 2 { whole } else { whole }
-        });
+        assert_eq!(drawn.indices().map(Indices::len), mesh.indices().map(Indices::len));
     }
 }
 
@@ -251,7 +251,8 @@ fn case_12_several_meshes_below_a_body_are_one_cloth() {
     let other =
         app.world_mut().spawn((Cloth::grid(UVec2::new(2, 2), 0.1), Mesh3d(mesh.clone()))).id();
     let place = Transform::from_xyz(1.0, 5.0, 2.0).with_rotation(Quat::from_rotation_z(0.3));
-    let body = app.world_mut().spawn((Cloth::mesh().pinned(ClothPins::Top(0.1)), place)).id();
+    let pins = ClothPins::where_(|at| at.x < 0.05 && at.y > -0.05);
+    let body = app.world_mut().spawn((Cloth::mesh().pinned(pins), place)).id();
     app.world_mut().entity_mut(body).add_children(&[left, node, other]);
     tick(&mut app, 1);
     // 2 · 16 vertices, of which 4 coincide.
@@ -300,7 +301,8 @@ fn case_13_each_disconnected_island_simulates() {
         if i < 9 {
             assert!(fell < 0.05, "{i}: {fell}")
         } else {
-            assert!((fell - 4.905).abs() < 0.1)
+            // The first tick is over: half a second squared of gravity, and what it was fast by then.
+            assert!((fell - 9.81 * (0.5 + 1.0 / 64.0)).abs() < 0.05)
         }
     }
 }
@@ -371,9 +373,8 @@ fn case_16_it_waits_for_its_mesh_and_builds_once() {
     app.world_mut().entity_mut(empty).add_child(child);
     tick(&mut app, 20);
     assert_eq!((positions(&app, body).len(), positions(&app, empty).len()), (16, 16));
-    let mut built = app.world().resource::<Told>().built.clone();
-    built.sort_unstable();
-    assert_eq!(built, [body, empty]);
+    let built = &app.world().resource::<Told>().built;
+    assert!(built.len() == 2 && built.contains(&body) && built.contains(&empty));
 }
 
 #[test]
@@ -827,13 +828,17 @@ fn twenty_thousand_vertices_build_and_move() {
     let body = app.world_mut().spawn((cloth, Mesh3d(mesh))).id();
     tick(&mut app, 1);
     let took = started.elapsed();
+    let first = app.world().resource::<SolverDiagnostics>().clone();
     assert_eq!(positions(&app, body).len(), 200 * 99 + 2);
     tick(&mut app, 2);
     assert!(all_finite(&mut app));
     // A bound that only something quadratic misses; `--nocapture` tells the figure.
     #[expect(clippy::print_stderr, reason = "a figure for whoever asks")]
     {
-        eprintln!("20k vertices to a running cloth: {took:?}");
+        let diagnostics = app.world().resource::<SolverDiagnostics>();
+        eprintln!(
+            "20k vertices to a running cloth: {took:?}, of which {first:?}; then {diagnostics:?}"
+        );
     }
     assert!(took.as_secs() < 20, "{took:?}");
 }
@@ -890,10 +895,9 @@ fn any_mesh() -> impl Strategy<Value = Mesh> {
                     3 => mesh.insert_attribute(Mesh::ATTRIBUTE_TANGENT, vec![[odd; 4]; count]),
                     4 => mesh.insert_attribute(Mesh::ATTRIBUTE_COLOR, vec![[odd; 4]; length]),
                     5 => {
-                        let [x, y] = [odd, 1.0];
-                        let flat = vec![[x, y]; count];
-                        *mesh.attribute_mut(Mesh::ATTRIBUTE_POSITION).unwrap() =
-                            VertexAttributeValues::Float32x2(flat);
+                        if let Some(positions) = mesh.attribute_mut(Mesh::ATTRIBUTE_POSITION) {
+                            *positions = VertexAttributeValues::Float32x2(vec![[odd, 1.0]; count]);
+                        }
                     }
                     6 => {
                         let byte = VertexAttributeValues::Unorm8x4(vec![[9; 4]; count]);

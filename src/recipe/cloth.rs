@@ -356,7 +356,7 @@ impl Recipe for Cloth {
                 plan.link_edges(&triangles, scale);
                 plan.bend(&triangles, scale);
                 if self.tethers && !plan.pins.is_empty() {
-                    plan.shorten(&triangles, scale);
+                    plan.shorten(scale);
                 }
             }
         }

@@ -95,14 +95,13 @@ impl BodyPlan {
         }
     }
 
-    /// Adds a shortcut from wing to wing across each edge that two of the triangles share: as far as
-    /// they are apart when both triangles lie flat. Along the edges alone a way over the surface would
-    /// zigzag.
-    pub fn shorten(&mut self, triangles: &[[u32; 3]], scale: Vec3) {
-        for particles @ [_, _, wing, other] in hinges(triangles) {
+    /// Adds a shortcut from wing to wing across each edge that bends: as far as they are apart when both
+    /// triangles lie flat. Along the edges alone a way over the surface would zigzag.
+    pub fn shorten(&mut self, scale: Vec3) {
+        for &(particles, _) in &self.bendings {
             let points = particles.map(|i| scale * self.rest[i as usize]);
             if let Some(length) = unfolded(points) {
-                self.shortcuts.push(([wing, other], length));
+                self.shortcuts.push(([particles[2], particles[3]], length));
             }
         }
     }
