@@ -44,6 +44,18 @@ pub(super) fn distances_to_pins(plan: &BodyPlan) -> Vec<([u32; 2], f32)> {
     let links = Neighbours::new(plan.rest.len(), plan.distances.iter());
     let group_of = pin_groups(plan, &links);
     let ways = Neighbours::new(plan.rest.len(), plan.distances.iter().chain(&plan.shortcuts));
+    // With few groups, ways that are longer than one already found are left out at once.
+    let mut groups: Vec<u32> = plan.pins.iter().map(|pin| group_of[*pin as usize]).collect();
+    groups.sort_unstable();
+    groups.dedup();
+    let few = if groups.len() <= MAX_TETHERS { groups.len() } else { 0 };
+    let mut shortest = vec![f32::INFINITY; few * plan.rest.len()];
+    let place_of: Vec<u32> = if few == 0 {
+        Vec::new()
+    } else {
+        let place = |group: &u32| groups.binary_search(group).unwrap_or(0) as u32;
+        group_of.iter().map(place).collect()
+    };
     // Pin and distance of each group that has reached a particle, nearest first.
     let mut reached: Vec<Vec<(u32, f32)>> = vec![Vec::new(); plan.rest.len()];
     let mut heap: BinaryHeap<Reverse<Reached>> = plan
@@ -64,6 +76,13 @@ pub(super) fn distances_to_pins(plan: &BodyPlan) -> Vec<([u32; 2], f32)> {
         for &(next, length) in ways.of(particle) {
             if is_new(&reached[next as usize], pin) {
                 let distance = distance + length;
+                if few > 0 {
+                    let place = next as usize * few + place_of[pin as usize] as usize;
+                    if distance > shortest[place] {
+                        continue;
+                    }
+                    shortest[place] = distance;
+                }
                 heap.push(Reverse(Reached { distance, particle: next, pin }));
             }
         }

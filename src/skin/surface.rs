@@ -23,7 +23,8 @@ pub(super) struct SurfaceBuffers<'a> {
     pub positions: &'a mut [[f32; 3]],
     /// Unit normals, smooth across triangles.
     pub normals: &'a mut [[f32; 3]],
-    /// Unit tangents along u, at right angles to the normals; the fourth component is −1, as V runs down.
+    /// Unit tangents along u, at right angles to the normals; the fourth component is 1, as Bevy has it
+    /// where v runs down and the picture is not mirrored.
     pub tangents: &'a mut [[f32; 4]],
 }
 
@@ -69,7 +70,7 @@ impl Surface {
             let tangent = (along - normal * along.dot(normal))
                 .try_normalize()
                 .unwrap_or_else(|| normal.any_orthonormal_vector());
-            tangents[i] = tangent.extend(-1.0).to_array();
+            tangents[i] = tangent.extend(1.0).to_array();
         }
         (low.is_finite() && high.is_finite()).then(|| Aabb::from_min_max(low.into(), high.into()))
     }
@@ -161,8 +162,51 @@ mod tests {
         let buffers = SurfaceBuffers { positions: &mut p, normals: &mut n, tangents: &mut t };
         let bounds = surface.fill(&points, &[true; 4], &Affine3A::IDENTITY, buffers).unwrap();
         assert!(n.iter().all(|n| *n == [0.0, 0.0, 1.0]));
-        assert!(t.iter().all(|t| *t == [1.0, 0.0, 0.0, -1.0]));
+        assert!(t.iter().all(|t| *t == [1.0, 0.0, 0.0, 1.0]));
         assert_eq!(bounds.center, Vec3A::new(0.5, -0.5, 0.0));
+    }
+
+    #[test]
+    fn tangents_of_texture_coordinates_are_those_that_bevy_generates() {
+        let mirrored = |mesh: Mesh| {
+            let Some(VertexAttributeValues::Float32x2(uvs)) = mesh.attribute(Mesh::ATTRIBUTE_UV_0)
+            else {
+                panic!("texture coordinates");
+            };
+            let uvs: Vec<[f32; 2]> = uvs.iter().map(|[u, v]| [1.0 - u, *v]).collect();
+            mesh.with_inserted_attribute(Mesh::ATTRIBUTE_UV_0, uvs)
+        };
+        let sphere = || Sphere::new(1.0).mesh().uv(32, 18);
+        for mesh in [
+            Mesh::from(Rectangle::default()),
+            mirrored(Rectangle::default().into()),
+            Cuboid::default().into(),
+            sphere(),
+            mirrored(sphere()),
+        ] {
+            let expected = mesh.clone().with_generated_tangents().unwrap();
+            let (Some(VertexAttributeValues::Float32x4(expected)), Some(positions)) = (
+                expected.attribute(Mesh::ATTRIBUTE_TANGENT),
+                mesh.attribute(Mesh::ATTRIBUTE_POSITION).and_then(|p| p.as_float3()),
+            ) else {
+                panic!("tangents and positions");
+            };
+            let positions: Vec<Vec3A> = positions.iter().map(|p| Vec3A::from(*p)).collect();
+            let Some(VertexAttributeValues::Float32x2(uvs)) = mesh.attribute(Mesh::ATTRIBUTE_UV_0)
+            else {
+                panic!("texture coordinates");
+            };
+            let indices: Vec<u32> = mesh.indices().unwrap().iter().map(|i| i as u32).collect();
+            let own = tangents_of_uvs(&positions, uvs, indices.as_chunks::<3>().0);
+            for ((own, expected), at) in own.iter().zip(expected).zip(&positions) {
+                let expected = Vec4::from(*expected);
+                // At a pole it is anyone's guess.
+                if at.y.abs() < 0.99 && own.truncate() != Vec3::ZERO {
+                    assert!(own.truncate().dot(expected.truncate()) > 0.9, "{own} {expected}");
+                    assert_eq!(own.w, expected.w, "{at}");
+                }
+            }
+        }
     }
 
     #[test]
