@@ -8,7 +8,7 @@ use bevy::{
     ecs::entity_disabling::Disabled,
     mesh::{
         Indices, MeshVertexAttribute, PrimitiveTopology, VertexAttributeValues,
-        skinning::SkinnedMesh,
+        skinning::{SkinnedMesh, SkinnedMeshInverseBindposes},
     },
     platform::collections::HashSet,
     prelude::*,
@@ -336,6 +336,38 @@ fn case_15_a_skinned_mesh_is_taken_from_its_bind_pose() {
     assert_eq!(app.world().get::<Mesh3d>(child).unwrap().0, mesh);
     assert_eq!(app.world().get::<SkinnedMesh>(child).unwrap().joints, [joint, joint]);
     assert!(app.world().get::<MeshSkin>(child).is_none());
+}
+
+#[test]
+fn case_15_joints_place_a_skinned_mesh() {
+    let mut app = app_with(undamped());
+    app.init_asset::<SkinnedMeshInverseBindposes>();
+    let mesh = add(&mut app, sheet(4));
+    // As exporters have it: the mesh in centimetres at the root, an armature that scales it.
+    let armature = Transform::from_xyz(0.0, 2.0, 0.0).with_scale(Vec3::splat(0.01));
+    let bone = Transform::from_xyz(3.0, 0.0, 1.0);
+    let inverses = SkinnedMeshInverseBindposes::from(vec![bone.to_matrix().inverse()]);
+    let inverse_bindposes =
+        app.world_mut().resource_mut::<Assets<SkinnedMeshInverseBindposes>>().add(inverses);
+    let joint = app.world_mut().spawn(bone).id();
+    let armature = app.world_mut().spawn((armature, Visibility::default())).add_child(joint).id();
+    let rig = SkinnedMesh { inverse_bindposes, joints: vec![joint] };
+    let child = app.world_mut().spawn((Mesh3d(mesh), rig)).id();
+    let body = app.world_mut().spawn(Cloth::mesh()).add_children(&[armature, child]).id();
+    tick(&mut app, 1);
+    let extent = |app: &App| positions(app, body)[15] - positions(app, body)[0];
+    assert!(extent(&app).distance(Vec3::new(0.003, -0.003, 0.0)) < 1e-5);
+    assert!(positions(&app, body)[0].distance(Vec3::Y * 2.0) < 0.01);
+    // Built anew, when the joints have been taken off it, it stands where it stood.
+    tick(&mut app, 3);
+    app.world_mut().trigger(Rebuild { entity: body });
+    tick(&mut app, 1);
+    assert!(extent(&app).distance(Vec3::new(0.003, -0.003, 0.0)) < 1e-5);
+    assert!(positions(&app, body)[0].distance(Vec3::Y * 2.0) < 0.01);
+    let all = positions(&app, body);
+    for v in vertices(&app, child) {
+        assert!(all.iter().any(|p| p.distance(v) < 1e-5));
+    }
 }
 
 #[test]

@@ -89,7 +89,7 @@ pub enum ClothShape {
     /// glTF scene spawns), each placed by its transform relative to the body, welded into one.
     ///
     /// It waits for them; needs the feature `render`. A mesh that is skinned or morphed is taken from
-    /// its bind pose, without the weights. Descendants that are bodies themselves stay out of it.
+    /// its bind pose, without the weights; the first of its joints says where that stands. Descendants that are bodies themselves stay out of it.
     Mesh {
         /// Vertices nearer to one another than this part of the longest side of the bounding box are
         /// one particle. Default: 10⁻⁵.

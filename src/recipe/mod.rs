@@ -28,7 +28,7 @@ pub use pins::PinMask;
 pub use pins::{ClothPins, PinPredicate};
 pub use rope::{Rope, RopePins};
 #[cfg(feature = "render")]
-pub use source::{ClothMesh, DerivedMesh, SkinSource};
+pub use source::{ClothMesh, DerivedMesh, ReplacedRig, SkinSource};
 
 #[cfg(feature = "render")]
 pub(crate) use {

@@ -15,7 +15,10 @@ use bevy::{
     asset::LoadState,
     ecs::{entity_disabling::Disabled, query::Allow},
     math::Affine3A,
-    mesh::VertexAttributeValues,
+    mesh::{
+        VertexAttributeValues,
+        skinning::{SkinnedMesh, SkinnedMeshInverseBindposes},
+    },
     prelude::*,
 };
 
@@ -26,6 +29,15 @@ pub struct SkinSource(pub Option<Handle<Mesh>>);
 /// The mesh of ours that draws an entity.
 #[derive(Component, Clone, Debug)]
 pub struct DerivedMesh(pub Handle<Mesh>);
+
+/// What an entity had that moves vertices, before a cloth moved them.
+#[derive(Component, Debug, Default)]
+pub struct ReplacedRig {
+    /// Its joints.
+    pub skinned: Option<SkinnedMesh>,
+    /// Its `MeshMorphWeights`.
+    pub morph_weights: Option<Box<dyn PartialReflect>>,
+}
 
 /// How a cloth hangs together with the meshes that it was made from. On the body; derived from them,
 /// never saved.
@@ -187,9 +199,27 @@ fn find(world: &World, body: Entity) -> Result<Option<Vec<Found<'_>>>, BuildErro
     let mut all = Vec::with_capacity(found.len());
     for (entity, flat, handle, to_body) in found {
         let Some(mesh) = loaded(world, &handle, "mesh")? else { return Ok(None) };
+        let to_body = bind_pose(world, body, entity).unwrap_or(to_body);
         all.push(Found { entity, flat, handle, mesh, to_body });
     }
     Ok(Some(all))
+}
+
+/// Where a skinned mesh stands: its joints place it, not its own transform. In the bind pose each of
+/// them says the same, so the first is asked. `None` if it has no joints below the body.
+fn bind_pose(world: &World, body: Entity, entity: Entity) -> Option<Affine3A> {
+    let replaced = || world.get::<ReplacedRig>(entity)?.skinned.as_ref();
+    let rig = world.get::<SkinnedMesh>(entity).or_else(replaced)?;
+    let inverses = world.get_resource::<Assets<SkinnedMeshInverseBindposes>>()?;
+    let inverse = Affine3A::from_mat4(*inverses.get(&rig.inverse_bindposes)?.first()?);
+    let mut joint = *rig.joints.first()?;
+    let mut to_body = Affine3A::IDENTITY;
+    while joint != body {
+        let transform = world.get::<Transform>(joint).copied().unwrap_or_default();
+        to_body = transform.compute_affine() * to_body;
+        joint = world.get::<ChildOf>(joint)?.parent();
+    }
+    Some(to_body * inverse).filter(|pose| pose.is_finite())
 }
 
 /// The mesh that the user gave an entity, and whether it is a `Mesh2d`.

@@ -13,7 +13,10 @@
 
 use super::surface;
 use crate::{
-    recipe::{ClothMesh, DerivedMesh, MeshPart, MeshPartOf, NO_PARTICLE, SkinSource, WeldedPart},
+    recipe::{
+        ClothMesh, DerivedMesh, MeshPart, MeshPartOf, NO_PARTICLE, ReplacedRig, SkinSource,
+        WeldedPart,
+    },
     solver::DrawnPose,
 };
 use bevy::{
@@ -51,15 +54,6 @@ struct TurningTangent {
     along: Vec2,
     /// 1 or −1.
     handedness: f32,
-}
-
-/// What an entity had that moves vertices, before a cloth moved them.
-#[derive(Component, Debug, Default)]
-pub struct ReplacedRig {
-    /// Its joints.
-    pub skinned: Option<SkinnedMesh>,
-    /// Its `MeshMorphWeights`.
-    pub morph_weights: Option<Box<dyn PartialReflect>>,
 }
 
 /// The type of the weights, which exists only in apps with Bevy's feature `morph`.
@@ -126,7 +120,7 @@ impl MeshSkin {
         for (position, particle) in positions.iter_mut().zip(&self.part.particle_of) {
             let Some(at) = pose.positions.get(*particle as usize) else { continue };
             let at = to_entity.transform_point3a(Vec3A::from(*at));
-            if pose.present[*particle as usize] {
+            if pose.present.get(*particle as usize).copied().unwrap_or(false) {
                 (low, high) = (low.min(at), high.max(at));
             }
             *position = at.to_array();

@@ -11,9 +11,9 @@ mod mesh;
 mod rope;
 mod surface;
 
-pub use crate::recipe::{DerivedMesh, SkinSource};
+pub use crate::recipe::{DerivedMesh, ReplacedRig, SkinSource};
 pub use cloth::ClothSkin;
-pub use mesh::{MeshSkin, ReplacedRig};
+pub use mesh::MeshSkin;
 pub use rope::RopeSkin;
 
 use crate::{
