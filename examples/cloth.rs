@@ -51,7 +51,7 @@ fn main() -> AppExit {
         measure: bodies::measure,
     }
     .app();
-    let args = app.world().resource::<Args>();
+    let args = app.world().resource::<Args>().clone();
     let scene = args.text("scene").to_owned();
     // The seed's page takes long steps with a few iterations; ours are short steps with one.
     let (step, substeps, iterations) = match scene.as_str() {
@@ -74,10 +74,7 @@ fn main() -> AppExit {
             .add_systems(Startup, seed);
     } else if scene == "mesh" {
         app.add_plugins((
-            common::stage::StagePlugin {
-                eye: Vec3::new(3.2, 2.9, 9.2),
-                target: Vec3::new(0.0, 1.9, 0.0),
-            },
+            mesh::stage(&args),
             bodies::BodiesPlugin { bodies: 1, text_color: Color::WHITE },
             mesh::MeshScenePlugin,
         ));

@@ -36,6 +36,15 @@ impl Plugin for MeshScenePlugin {
     }
 }
 
+/// A stage that frames a file's mesh, or the skirt, which is slimmer.
+pub fn stage(args: &Args) -> stage::StagePlugin {
+    if args.text("file").is_empty() {
+        stage::StagePlugin { eye: Vec3::new(2.0, 2.5, 6.0), target: Vec3::new(0.0, 1.75, 0.0) }
+    } else {
+        stage::StagePlugin { eye: Vec3::new(3.2, 2.9, 9.2), target: Vec3::new(0.0, 1.9, 0.0) }
+    }
+}
+
 /// The file, until it is here.
 #[derive(Component)]
 enum Loading {
