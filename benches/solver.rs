@@ -6,10 +6,13 @@
 mod common;
 
 use bevy::prelude::*;
+#[cfg(feature = "render")]
+use bevy_pliant::prelude::{Cloth, ClothPins};
 use common::{
     WARM_UP, app, app_with_cloths, constraint_count, name, projections, seed_cloth, ticks,
 };
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use std::time::{Duration, Instant};
 
 const SMALL: UVec2 = UVec2::new(40, 30);
 const MEDIUM: UVec2 = UVec2::new(100, 100);
@@ -79,9 +82,9 @@ fn cloth_build(c: &mut Criterion) {
 }
 
 /// Time to spawn a cloth and run its first tick, `rounds` times.
-fn build<B: Bundle>(app: &mut App, rounds: u64, cloth: impl Fn() -> B) -> core::time::Duration {
+fn build<B: Bundle>(app: &mut App, rounds: u64, cloth: impl Fn() -> B) -> Duration {
     let round = |_| {
-        let started = std::time::Instant::now();
+        let started = Instant::now();
         let cloth = app.world_mut().spawn(cloth()).id();
         app.update();
         let took = started.elapsed();

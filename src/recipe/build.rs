@@ -16,7 +16,10 @@ use crate::{
     solver::{BodySettings, DrawnPose, Faulty, TargetPose, current_pose},
 };
 use bevy::{
-    ecs::{component::Mutable, entity_disabling::Disabled, query::Allow, system::SystemState},
+    ecs::{
+        bundle::NoBundleEffect, component::Mutable, entity_disabling::Disabled, query::Allow,
+        system::SystemState,
+    },
     prelude::*,
     transform::helper::TransformHelper,
 };
@@ -309,7 +312,7 @@ fn place_particles(world: &mut World, body: Entity, plan: &BodyPlan, pose: &Pose
     };
     let particles: Vec<Entity> = if old.iter().all(Option::is_none) {
         let new = (0..count).map(|i| (parts(i), ParticleIndex(i as u32), ParticleOf(body)));
-        world.spawn_batch(new).collect()
+        spawn_all(world, new)
     } else {
         let mut particles = Vec::with_capacity(count);
         for (index, entity) in old.into_iter().enumerate() {
@@ -372,7 +375,7 @@ fn spawn_constraints(
             (constraint, next(), ConstraintOf(body), RecipeMade)
         })
         .collect();
-    world.spawn_batch(distances).for_each(drop);
+    spawn_all(world, distances);
     let bendings: Vec<_> = plan
         .bendings
         .iter()
@@ -382,7 +385,7 @@ fn spawn_constraints(
             (constraint, next(), ConstraintOf(body), RecipeMade)
         })
         .collect();
-    world.spawn_batch(bendings).for_each(drop);
+    spawn_all(world, bendings);
     let tethers: Vec<_> = plan
         .tethers
         .iter()
@@ -391,7 +394,21 @@ fn spawn_constraints(
             (constraint, next(), ConstraintOf(body), RecipeMade)
         })
         .collect();
-    world.spawn_batch(tethers).for_each(drop);
+    spawn_all(world, tethers);
+}
+
+/// Spawns a batch of bundles that are related to one body. The first goes ahead, so that the body has the
+/// other side of the relationship: without it each of the others would queue a command to make it.
+fn spawn_all<B: Bundle<Effect: NoBundleEffect>>(
+    world: &mut World,
+    bundles: impl IntoIterator<Item = B>,
+) -> Vec<Entity> {
+    let mut bundles = bundles.into_iter();
+    let Some(first) = bundles.next() else { return Vec::new() };
+    let mut entities = Vec::with_capacity(bundles.size_hint().0 + 1);
+    entities.push(world.spawn(first).id());
+    entities.extend(world.spawn_batch(bundles));
+    entities
 }
 
 /// Applies a changed material to the live body, where the recipe's own value still stands. A body that

@@ -353,8 +353,7 @@ impl Recipe for Cloth {
                 }
             }
             ClothShape::Mesh { .. } => {
-                plan.link_edges(&triangles, scale);
-                plan.bend(&triangles, scale);
+                plan.link_and_bend(&triangles, scale);
                 if self.tethers && !plan.pins.is_empty() {
                     plan.shorten(scale);
                 }

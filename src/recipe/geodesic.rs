@@ -198,8 +198,7 @@ mod tests {
         let cells = (0..n * n).filter(|i| i % n + 1 < n && i / n + 1 < n);
         let triangles: Vec<[u32; 3]> =
             cells.flat_map(|a| [[a, a + 1, a + n], [a + 1, a + n + 1, a + n]]).collect();
-        plan.link_edges(&triangles, Vec3::ONE);
-        plan.bend(&triangles, Vec3::ONE);
+        plan.link_and_bend(&triangles, Vec3::ONE);
         plan.shorten(Vec3::ONE);
         for ([particle, _], length) in distances_to_pins(&plan) {
             let straight = place(particle).length();

@@ -3,10 +3,7 @@
 use super::error::{BuildError, positive};
 use crate::{constraint::BendingConstraint, obstacle::Friction};
 use bevy::{
-    platform::{
-        collections::{HashMap, HashSet},
-        hash::FixedHasher,
-    },
+    platform::{collections::HashMap, hash::FixedHasher},
     prelude::*,
 };
 
@@ -73,26 +70,25 @@ impl BodyPlan {
         self.distances.push(([a, b], length));
     }
 
-    /// Adds a distance constraint along each edge of the triangles, in their order.
-    pub fn link_edges(&mut self, triangles: &[[u32; 3]], scale: Vec3) {
-        let mut seen =
-            HashSet::<[u32; 2]>::with_capacity_and_hasher(triangles.len() * 3 / 2, FixedHasher);
-        for &[a, b, c] in triangles {
-            for [p, q] in [[a, b], [b, c], [c, a]] {
-                if seen.insert([p.min(q), p.max(q)]) {
-                    self.link(p, q, scale);
-                }
-            }
-        }
+    /// Adds a distance constraint along each edge of the triangles, and a bending constraint across each
+    /// edge that two of them share, in order of the triangles. Of an edge with more triangles each is
+    /// joined to one other at most.
+    pub fn link_and_bend(&mut self, triangles: &[[u32; 3]], scale: Vec3) {
+        let (edges, hinges) = edges_and_hinges(triangles);
+        edges.into_iter().for_each(|[p, q]| self.link(p, q, scale));
+        self.bend_across(hinges, scale);
     }
 
-    /// Adds a bending constraint across each edge that two of the triangles share, in order of the
-    /// triangles. Of an edge with more triangles each is joined to one other at most.
+    /// Adds the bending constraints alone.
     pub fn bend(&mut self, triangles: &[[u32; 3]], scale: Vec3) {
-        for particles in hinges(triangles) {
-            let points = particles.map(|i| scale * self.rest[i as usize]);
-            self.bendings.push((particles, BendingConstraint::angle(points)));
-        }
+        self.bend_across(edges_and_hinges(triangles).1, scale);
+    }
+
+    fn bend_across(&mut self, hinges: Vec<[u32; 4]>, scale: Vec3) {
+        let angle = |particles: [u32; 4]| {
+            BendingConstraint::angle(particles.map(|i| scale * self.rest[i as usize]))
+        };
+        self.bendings.extend(hinges.into_iter().map(|particles| (particles, angle(particles))));
     }
 
     /// Adds a shortcut from wing to wing across each edge that bends: as far as they are apart when both
@@ -140,24 +136,32 @@ pub(super) fn area([a, b, c]: [Vec3; 3]) -> f64 {
     f64::from(0.5 * (b - a).cross(c - a).length())
 }
 
-/// The edges that two of the triangles share: its ends, then the wings, as a bending constraint takes
-/// them, in order of the triangles.
-fn hinges(triangles: &[[u32; 3]]) -> Vec<[u32; 4]> {
-    let mut open = HashMap::<[u32; 2], u32>::with_capacity_and_hasher(triangles.len(), FixedHasher);
-    let mut hinges = Vec::with_capacity(triangles.len() * 3 / 2);
+/// The edges of the triangles, each once; and of those that two of them share the ends, then the wings,
+/// as a bending constraint takes them. Both in order of the triangles.
+fn edges_and_hinges(triangles: &[[u32; 3]]) -> (Vec<[u32; 2]>, Vec<[u32; 4]>) {
+    /// Of an edge whose triangles so far are joined two and two.
+    const NO_WING: u32 = u32::MAX;
+    let count = triangles.len() * 3 / 2;
+    // For each edge the wing of a triangle that waits for another.
+    let mut open = HashMap::<u64, u32>::with_capacity_and_hasher(count, FixedHasher);
+    let (mut edges, mut hinges) = (Vec::with_capacity(count), Vec::with_capacity(count));
     for &[a, b, c] in triangles {
         for [p, q, wing] in [[a, b, c], [b, c, a], [c, a, b]] {
-            let edge = [p.min(q), p.max(q)];
-            match open.remove(&edge) {
-                // (p0, p1, p2) is the triangle that runs p → q, so the other runs q → p.
-                Some(other) if other != wing => hinges.push([p, q, wing, other]),
-                _ => {
-                    open.insert(edge, wing);
-                }
+            let edge = u64::from(p.min(q)) << 32 | u64::from(p.max(q));
+            let waiting = open.entry(edge).or_insert_with(|| {
+                edges.push([p, q]);
+                NO_WING
+            });
+            // (p0, p1, p2) is the triangle that runs p → q, so the other runs q → p.
+            if *waiting != NO_WING && *waiting != wing {
+                hinges.push([p, q, wing, *waiting]);
+                *waiting = NO_WING;
+            } else {
+                *waiting = wing;
             }
         }
     }
-    hinges
+    (edges, hinges)
 }
 
 /// How far the wings of a hinge are apart when its triangles lie flat (m), if the line between them
@@ -207,8 +211,7 @@ mod tests {
             ..default()
         };
         let fan = [[0, 1, 2], [1, 0, 3], [0, 1, 4], [2, 1, 0]];
-        plan.link_edges(&fan, Vec3::ONE);
-        plan.bend(&fan, Vec3::ONE);
+        plan.link_and_bend(&fan, Vec3::ONE);
         assert_eq!(plan.distances.len(), 7);
         assert!(plan.bendings.iter().all(|(p, angle)| p[2] != p[3] && angle.is_finite()));
     }

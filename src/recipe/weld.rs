@@ -6,7 +6,10 @@
 
 use bevy::{
     math::{DVec3, I64Vec3},
-    platform::collections::{HashMap, HashSet},
+    platform::{
+        collections::{HashMap, HashSet},
+        hash::FixedHasher,
+    },
     prelude::*,
 };
 
@@ -91,7 +94,7 @@ pub(super) fn weld(parts: &[WeldInput<'_>], tolerance: f32) -> (Welded, Vec<Weld
     let orphans =
         |part: &WeldedPart| part.particle_of.iter().filter(|p| **p == NO_PARTICLE).count();
     skipped.unreferenced = welded_parts.iter().map(orphans).sum::<usize>() as u32;
-    let mut seen = HashSet::<[u32; 3]>::default();
+    let mut seen = HashSet::<[u32; 3]>::with_capacity_and_hasher(triangles.len(), FixedHasher);
     triangles.retain(|corners| {
         let mut sorted = *corners;
         sorted.sort_unstable();
@@ -111,8 +114,15 @@ fn place(parts: &[WeldInput<'_>], welded: &mut [WeldedPart], tolerance: f32) -> 
         }
     }
     let near = f64::from(tolerance) * (high - low).max_element().max(0.0);
-    let mut cells = Cells { low, near, exact: HashMap::default(), cells: HashMap::default() };
-    let mut rest = Vec::new();
+    let count = parts.iter().map(|part| part.positions.len()).sum();
+    let mut cells = Cells {
+        low,
+        near,
+        exact: HashMap::with_capacity_and_hasher(count, FixedHasher),
+        cells: HashMap::with_capacity_and_hasher(count, FixedHasher),
+        next: Vec::with_capacity(count),
+    };
+    let mut rest = Vec::with_capacity(count);
     for (input, part) in parts.iter().zip(welded) {
         for (i, p) in input.positions.iter().enumerate() {
             if part.particle_of[i] != NO_PARTICLE {
@@ -129,8 +139,10 @@ struct Cells {
     near: f64,
     /// Equal positions go together, whichever particle is nearest by then.
     exact: HashMap<[u32; 3], u32>,
-    /// Particles whose first vertex lies in the cell.
-    cells: HashMap<I64Vec3, Vec<u32>>,
+    /// The last particle whose first vertex lies in the cell.
+    cells: HashMap<I64Vec3, u32>,
+    /// For each particle the one before it in its cell, or [`NO_PARTICLE`].
+    next: Vec<u32>,
 }
 
 impl Cells {
@@ -144,10 +156,13 @@ impl Cells {
         let particle = self.nearest(position, rest).unwrap_or_else(|| {
             rest.push(position);
             let particle = (rest.len() - 1) as u32;
-            if self.near > 0.0 {
+            let before = if self.near > 0.0 {
                 let cell = self.cell(position.as_dvec3());
-                self.cells.entry(cell).or_default().push(particle);
-            }
+                self.cells.insert(cell, particle)
+            } else {
+                None
+            };
+            self.next.push(before.unwrap_or(NO_PARTICLE));
             particle
         });
         self.exact.insert(bits, particle);
@@ -169,12 +184,13 @@ impl Cells {
         for x in from.x..=to.x {
             for y in from.y..=to.y {
                 for z in from.z..=to.z {
-                    for &i in self.cells.get(&I64Vec3::new(x, y, z)).into_iter().flatten() {
+                    let mut at = self.cells.get(&I64Vec3::new(x, y, z)).copied();
+                    while let Some(i) = at.filter(|i| *i != NO_PARTICLE) {
                         let away = rest[i as usize].as_dvec3().distance(position);
-                        if away <= self.near && best.is_none_or(|(least, j)| (away, i) < (least, j))
-                        {
+                        if away <= self.near && best.is_none_or(|nearest| (away, i) < nearest) {
                             best = Some((away, i));
                         }
+                        at = self.next.get(i as usize).copied();
                     }
                 }
             }
