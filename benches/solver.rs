@@ -11,6 +11,7 @@ use common::{
     SUBSTEPS, WARM_UP, app, app_with_cloths, constraint_count, name, projections, seed_cloth, ticks,
 };
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use std::time::{Duration, Instant};
 
 const SMALL: UVec2 = UVec2::new(40, 30);
 const MEDIUM: UVec2 = UVec2::new(100, 100);
@@ -75,29 +76,39 @@ fn cloth_tasks(c: &mut Criterion) {
     group.finish();
 }
 
-/// Spawning a cloth and its first tick; despawning it is not measured.
+/// Spawning a cloth and its first tick, in which it is built; despawning it is not measured.
 fn cloth_build(c: &mut Criterion) {
     let mut group = c.benchmark_group("cloth_build");
     group.sample_size(20).throughput(Throughput::Elements(constraint_count(MEDIUM)));
     let mut app = app(1);
-    let mut last: Option<Entity> = None;
     group.bench_function(name(MEDIUM), |b| {
-        b.iter_custom(|rounds| {
-            (0..rounds)
-                .map(|_| {
-                    if let Some(cloth) = last.take() {
-                        app.world_mut().despawn(cloth);
-                        app.update();
-                    }
-                    let started = std::time::Instant::now();
-                    last = Some(app.world_mut().spawn(seed_cloth(MEDIUM)).id());
-                    app.update();
-                    started.elapsed()
-                })
-                .sum()
-        });
+        b.iter_custom(|rounds| build(&mut app, rounds, || seed_cloth(MEDIUM)));
     });
+    #[cfg(feature = "render")]
+    {
+        group.throughput(Throughput::Elements(20_301));
+        let sphere = Sphere::new(1.0).mesh().uv(200, 100);
+        let mesh = Mesh3d(app.world_mut().resource_mut::<Assets<Mesh>>().add(sphere));
+        let cloth = Cloth::mesh().pinned(ClothPins::Top(0.05));
+        group.bench_function("mesh_20k_vertices", |b| {
+            b.iter_custom(|rounds| build(&mut app, rounds, || (cloth.clone(), mesh.clone())));
+        });
+    }
     group.finish();
+}
+
+/// Time to spawn a cloth and run its first tick, `rounds` times.
+fn build<B: Bundle>(app: &mut App, rounds: u64, cloth: impl Fn() -> B) -> Duration {
+    let round = |_| {
+        let started = Instant::now();
+        let cloth = app.world_mut().spawn(cloth()).id();
+        app.update();
+        let took = started.elapsed();
+        app.world_mut().despawn(cloth);
+        app.update();
+        took
+    };
+    (0..rounds).map(round).sum()
 }
 
 criterion_group!(benches, cloth_tick, cloth_update, cloth_air, cloth_tasks, cloth_build);

@@ -7,6 +7,8 @@
 //! cargo run --example cloth -- --scene ball     a cloth over a ball that spins
 //! cargo run --example cloth -- --scene stairs   a blanket that falls down stairs, a mesh of triangles
 //! cargo run --example cloth -- --scene flag     a flag in the wind, on a pole that moves
+//! cargo run --example cloth -- --scene mesh     a skirt, made from a mesh
+//! cargo run --example cloth -- --scene mesh FILE  any glTF or OBJ file as cloth
 //! ```
 //!
 //! Drag any particle with the mouse; the wheel zooms, the right button turns the view.
@@ -16,6 +18,8 @@ mod ball;
 mod common;
 #[path = "cloth/flag.rs"]
 mod flag;
+#[path = "cloth/mesh.rs"]
+mod mesh;
 #[path = "cloth/stairs.rs"]
 mod stairs;
 
@@ -31,9 +35,12 @@ const OPTIONS: &[Opt] = &[
     Opt::choice(
         "scene",
         "hang",
-        &["hang", "seed", "curtain", "flag", "ball", "stairs"],
+        &["hang", "seed", "curtain", "flag", "ball", "stairs", "mesh"],
         "what to show",
     ),
+    Opt::file("file", "a .glb, .gltf or .obj file for the scene mesh"),
+    Opt::choice("pin", "top", &["top", "none"], "how a mesh is held"),
+    Opt::real("bending", 1e4, 0.0..=1e12, "bending compliance of a mesh, rad²/J"),
     Opt::count("width", 40, 2..=1000, "particles along the top edge"),
     Opt::count("height", 30, 2..=1000, "particles down the side"),
     Opt::choice("fixed", "2", &["1", "2", "4"], "fixed particles (not for the curtain)"),
@@ -58,7 +65,7 @@ fn main() -> AppExit {
         measure: bodies::measure,
     }
     .app();
-    let args = app.world().resource::<Args>();
+    let args = app.world().resource::<Args>().clone();
     let scene = args.text("scene").to_owned();
     // The seed's page takes long steps with a few iterations; ours are short steps with one.
     let (step, substeps, iterations) = match scene.as_str() {
@@ -85,6 +92,12 @@ fn main() -> AppExit {
         app.add_plugins(stairs::StairsScene);
     } else if scene == "flag" {
         app.add_plugins(flag::FlagScene);
+    } else if scene == "mesh" {
+        app.add_plugins((
+            mesh::stage(&args),
+            bodies::BodiesPlugin { bodies: 1, text_color: Color::WHITE },
+            mesh::MeshScenePlugin,
+        ));
     } else {
         app.add_plugins((
             common::stage::StagePlugin::default(),
@@ -102,11 +115,14 @@ fn main() -> AppExit {
 /// A restart begins with the cloth as wide as it is built, and with the clock at 0.
 fn restart(
     rebuild: On<Rebuild>,
+    args: Res<Args>,
     mut cloths: Query<&mut Transform, With<Cloth>>,
     mut clock: ResMut<SolverClock>,
 ) {
     if let Ok(mut transform) = cloths.get_mut(rebuild.entity) {
-        transform.scale = Vec3::ONE;
+        if args.text("scene") != "mesh" {
+            transform.scale = Vec3::ONE;
+        }
         *clock = SolverClock::default();
     }
 }

@@ -21,6 +21,8 @@ use solver::{SolverPlugin, SolverSettings};
 
 /// What an app needs.
 pub mod prelude {
+    #[cfg(feature = "render")]
+    pub use crate::recipe::{MeshKind, MeshObstacle};
     pub use crate::{
         PliantPlugins,
         constraint::{
@@ -33,8 +35,8 @@ pub mod prelude {
             Particles, Pinned, PinnedTo, Planar,
         },
         recipe::{
-            BodyBuilt, BodyFailed, BuildError, Cloth, ClothMass, ClothPins, ClothTopology, Rebuild,
-            Rope, RopePins,
+            BodyBuilt, BodyFailed, BuildError, Cloth, ClothMass, ClothPins, ClothShape,
+            ClothTopology, Rebuild, Rope, RopePins,
         },
         solver::{
             AddConstraint, Air, AppliedForce, ApplyAngularImpulse, ApplyImpulse,

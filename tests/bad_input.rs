@@ -86,6 +86,9 @@ fn cloth() -> impl Strategy<Value = Cloth> {
         Just(ClothPins::Corners),
         Just(ClothPins::TopEdge),
         vec(prop_oneof![0u32..20, Just(u32::MAX)], 0..4).prop_map(ClothPins::Indices),
+        number().prop_map(ClothPins::Top),
+        number().prop_map(ClothPins::VertexColor),
+        number().prop_map(|least| ClothPins::where_(move |at| at.x > least)),
     ];
     let topology = prop_oneof![Just(ClothTopology::Diagonals), Just(ClothTopology::Bending)];
     let mass = (0..3, mostly(0.2)).prop_map(|(kind, value)| match kind {
@@ -97,7 +100,6 @@ fn cloth() -> impl Strategy<Value = Cloth> {
     let rest = (option(mostly(0.1)), friction(), any::<bool>());
     (count(), count(), pins, topology, mass, numbers, rest).prop_map(
         |(x, y, pins, topology, mass, (spacing, compliance, bending, thick, slack), rest)| Cloth {
-            topology,
             pins,
             mass,
             compliance,
@@ -107,7 +109,7 @@ fn cloth() -> impl Strategy<Value = Cloth> {
             damping: rest.0,
             friction: rest.1,
             tethers: rest.2,
-            ..Cloth::grid(UVec2::new(x, y), spacing)
+            ..Cloth::of(ClothShape::Grid { size: UVec2::new(x, y), spacing, topology })
         },
     )
 }

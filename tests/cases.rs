@@ -427,7 +427,7 @@ fn case_22_disabling_and_swapping_the_recipe_are_safe() {
     tick(&mut app, 20);
     assert_eq!(state_hash(app.world_mut()), hash, "a disabled body moves");
     // A change of shape while disabled is followed when enabled again.
-    app.world_mut().get_mut::<Cloth>(cloth).unwrap().size = UVec2::new(5, 7);
+    common::resize(&mut app, cloth, UVec2::new(5, 7));
     tick(&mut app, 2);
     for body in [cloth, rope] {
         app.world_mut().entity_mut(body).remove::<Disabled>();
@@ -437,7 +437,7 @@ fn case_22_disabling_and_swapping_the_recipe_are_safe() {
     assert_eq!(positions(&app, cloth).len(), 35);
     // Swapped back and forth in motion, also within one tick.
     for size in [UVec2::new(20, 20), UVec2::new(2, 2), UVec2::new(9, 3)] {
-        app.world_mut().get_mut::<Cloth>(cloth).unwrap().size = size;
+        common::resize(&mut app, cloth, size);
         app.world_mut().get_mut::<Rope>(rope).unwrap().particles = size.x;
         tick(&mut app, 3);
         assert_eq!(positions(&app, cloth).len(), (size.x * size.y) as usize);

@@ -320,9 +320,8 @@ fn a_rebuild_keeps_entities_user_pins_and_attachments_by_index() {
     };
     assert_eq!(pins(&app), [0, 7]);
     // Other pins and one more row: what exists by index stays, the user's things too.
-    let mut recipe = app.world_mut().get_mut::<Cloth>(cloth).unwrap();
-    recipe.pins = ClothPins::TopLeft;
-    recipe.size.y = 7;
+    app.world_mut().get_mut::<Cloth>(cloth).unwrap().pins = ClothPins::TopLeft;
+    common::resize(&mut app, cloth, UVec2::new(8, 7));
     tick(&mut app, 1);
     let after = particles(&app, cloth);
     assert_eq!(after.len(), 56);
@@ -330,7 +329,7 @@ fn a_rebuild_keeps_entities_user_pins_and_attachments_by_index() {
     assert_eq!(pins(&app), [0]);
     assert!(app.world().get::<Pinned>(before[40]).is_some() && exists(&app, hold));
     // Fewer rows: those that are gone take their things along.
-    app.world_mut().get_mut::<Cloth>(cloth).unwrap().size.y = 3;
+    common::resize(&mut app, cloth, UVec2::new(8, 3));
     tick(&mut app, 2);
     assert_eq!(particles(&app, cloth), before[..24]);
     assert!(!exists(&app, hold), "its particle is gone");

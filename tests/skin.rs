@@ -125,11 +125,11 @@ fn a_cloth_of_another_size_is_drawn_by_the_same_entity() {
     let mut app = app_with(undamped());
     let body = app.world_mut().spawn(Cloth::grid(UVec2::new(4, 4), 0.2)).id();
     tick(&mut app, 3);
-    app.world_mut().get_mut::<Cloth>(body).expect("a cloth").size = UVec2::new(6, 3);
+    common::resize(&mut app, body, UVec2::new(6, 3));
     tick(&mut app, 3);
     assert_eq!(vertices(&app, body).len(), 18);
     assert_eq!(triangles(&app, body), 20);
-    app.world_mut().get_mut::<Cloth>(body).expect("a cloth").size = UVec2::new(2, 2);
+    common::resize(&mut app, body, UVec2::new(2, 2));
     tick(&mut app, 3);
     assert_eq!(vertices(&app, body).len(), 4);
 }

@@ -27,6 +27,7 @@ enum Kind {
     Real(f32, RangeInclusive<f32>),
     Choice(&'static str, &'static [&'static str]),
     Text(&'static str),
+    File,
 }
 
 impl Opt {
@@ -75,8 +76,16 @@ impl Opt {
         Self { name, help, kind }
     }
 
+    /// The path of a file, empty unless given; `--name` may be left out before it. Read with
+    /// [`Args::text`].
+    pub const fn file(name: &'static str, help: &'static str) -> Self {
+        let kind = Kind::File;
+        Self { name, help, kind }
+    }
+
     fn default_value(&self) -> Value {
         match &self.kind {
+            Kind::File => Value::Text(String::new()),
             Kind::Flag => Value::Flag(false),
             Kind::Count(default, _) => Value::Count(*default),
             Kind::Real(default, _) => Value::Real(*default),
@@ -101,7 +110,7 @@ impl Opt {
             Kind::Choice(_, of) if !of.contains(&text) => {
                 Err(format!("--{} {text}: expected one of {}", self.name, of.join(", ")))
             }
-            Kind::Choice(..) | Kind::Text(_) => Ok(Value::Text(text.to_owned())),
+            Kind::Choice(..) | Kind::Text(_) | Kind::File => Ok(Value::Text(text.to_owned())),
         }
     }
 
@@ -120,6 +129,7 @@ impl Opt {
             Kind::Choice(d, of) => {
                 (format!("--{name} WORD"), format!("{help} ({}; default {d})", of.join(", ")))
             }
+            Kind::File => (format!("[--{name}] PATH"), (*help).to_owned()),
             Kind::Text("") => (format!("--{name} TEXT"), (*help).to_owned()),
             Kind::Text(d) => (format!("--{name} TEXT"), format!("{help} (default {d})")),
         }
@@ -235,7 +245,12 @@ pub fn parse(
     let mut words = words.into_iter().peekable();
     while let Some(word) = words.next() {
         let Some(option) = word.strip_prefix("--") else {
-            return Err(format!("{word}: expected an option that begins with --"));
+            let file = example.options.iter().position(|o| matches!(o.kind, Kind::File));
+            match file.map(|i| &mut args.scene[i].1) {
+                Some(file) if *file == Value::Text(String::new()) => *file = Value::Text(word),
+                _ => return Err(format!("{word}: expected an option that begins with --")),
+            }
+            continue;
         };
         let (name, inline) = match option.split_once('=') {
             Some((name, value)) => (name, Some(value.to_owned())),
@@ -360,6 +375,23 @@ mod tests {
         assert_eq!((args.count("columns"), args.real("wind")), (5, 0.0));
         assert!(args.flag("torn") && args.panel && !args.headless);
         assert_eq!(args.size, UVec2::new(64, 32));
+    }
+
+    #[test]
+    fn a_file_may_be_named_without_its_option_once() {
+        const WITH_FILE: Example = Example {
+            options: &[Opt::file("file", "what to show"), Opt::flag("torn", "tear it first")],
+            ..EXAMPLE
+        };
+        let read = |words: &[&str]| match parse(&WITH_FILE, words.iter().map(OsString::from)) {
+            Ok(Parsed::Run(args)) => Ok(args.text("file").to_owned()),
+            other => Err(format!("{other:?}")),
+        };
+        assert_eq!(read(&[]).unwrap(), "");
+        for words in [&["a.glb", "--torn"][..], &["--torn", "a.glb"], &["--file", "a.glb"]] {
+            assert_eq!(read(words).unwrap(), "a.glb");
+        }
+        assert!(read(&["a.glb", "b.glb"]).is_err());
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::panic;
 use bevy::{
     anti_alias::fxaa::Fxaa,
     app::ScheduleRunnerPlugin,
+    asset::UnapprovedPathMode,
     camera::RenderTarget,
     log::LogPlugin,
     prelude::*,
@@ -64,6 +65,11 @@ pub fn app(name: &str, args: &mut Args) -> App {
     app
 }
 
+/// Assets may lie outside the folder of assets: a user names them on the command line.
+fn assets() -> AssetPlugin {
+    AssetPlugin { unapproved_path_mode: UnapprovedPathMode::Allow, ..default() }
+}
+
 fn windowed(name: &str, args: &Args) -> App {
     let mut resolution = WindowResolution::new(args.size.x, args.size.y);
     if args.screenshot.is_some() {
@@ -73,6 +79,7 @@ fn windowed(name: &str, args: &Args) -> App {
     let mut app = App::new();
     app.add_plugins(
         DefaultPlugins
+            .set(assets())
             .set(WindowPlugin {
                 primary_window: Some(Window {
                     title: format!("bevy_pliant: {name}"),
@@ -103,6 +110,7 @@ fn headless(args: &Args, adapter: Option<RenderResources>) -> App {
     app.add_plugins((
         DefaultPlugins
             .set(log)
+            .set(assets())
             .set(WindowPlugin {
                 primary_window: None,
                 exit_condition: ExitCondition::DontExit,

@@ -16,15 +16,37 @@ use crate::{
     solver::{BodySettings, DrawnPose, Faulty, TargetPose, current_pose},
 };
 use bevy::{
-    ecs::{component::Mutable, entity_disabling::Disabled, query::Allow, system::SystemState},
+    ecs::{
+        bundle::NoBundleEffect, component::Mutable, entity_disabling::Disabled, query::Allow,
+        system::SystemState,
+    },
     prelude::*,
     transform::helper::TransformHelper,
 };
 
 /// What a recipe must tell the builder.
 pub(crate) trait Recipe: Component<Mutability = Mutable> + Clone + PartialEq {
+    /// What it needs from the world beside its own fields: meshes, pictures.
+    type Input: Default;
+    /// Takes that from the world; `None` while it is not there yet.
+    fn input(&self, world: &World, body: Entity) -> Result<Option<Self::Input>, BuildError>;
+    /// The same for a live body, as far as its masses need it; `None` while it is not known.
+    fn live_input(&self, _world: &World, _body: Entity) -> Option<Self::Input> {
+        Some(Self::Input::default())
+    }
+    /// Remembers on a body what it was built from.
+    fn attach(_world: &mut World, _body: Entity, _input: Self::Input) {}
     /// Everything to spawn, for a body of this scale.
-    fn plan(&self, scale: Vec3) -> Result<BodyPlan, BuildError>;
+    fn plan_from(&self, scale: Vec3, input: &Self::Input) -> Result<BodyPlan, BuildError>;
+    /// As much of it as says what the particles weigh.
+    fn masses_from(&self, scale: Vec3, input: &Self::Input) -> Result<BodyPlan, BuildError> {
+        self.plan_from(scale, input)
+    }
+    /// The plan of a recipe that needs nothing from the world.
+    #[cfg(test)]
+    fn plan(&self, scale: Vec3) -> Result<BodyPlan, BuildError> {
+        self.plan_from(scale, &Self::Input::default())
+    }
     /// Whether the plan is that of `built`, masses apart.
     fn same_shape(&self, built: &Self) -> bool;
     /// Whether the masses are those of `built`.
@@ -84,6 +106,25 @@ pub(crate) struct MustRebuild;
 #[derive(Component, Clone, Copy, Debug, Default)]
 pub(super) struct ChangedWhileDisabled;
 
+/// Marks a body that waits for what its recipe needs.
+#[derive(Component, Clone, Copy, Debug, Default)]
+pub(super) struct AwaitsAssets {
+    /// How often it was looked at in vain.
+    looks: u32,
+}
+
+/// After this many looks at a body that is not built yet it is told: 5 s at the default tick.
+const PATIENCE: u32 = 320;
+
+/// What came of looking at a body.
+enum Outcome {
+    Built,
+    Followed,
+    /// The body is built, and `input` will say what draws it.
+    FollowedAndWaits,
+    Waits,
+}
+
 /// Carries out [`Rebuild`].
 pub(super) fn on_rebuild(rebuild: On<Rebuild>, mut commands: Commands) {
     if let Ok(mut body) = commands.get_entity(rebuild.entity) {
@@ -92,7 +133,10 @@ pub(super) fn on_rebuild(rebuild: On<Rebuild>, mut commands: Commands) {
 }
 
 /// Bodies that `build` must look at.
-type Noticed<R> = Or<(Changed<R>, (With<R>, Or<(With<MustRebuild>, With<ChangedWhileDisabled>)>))>;
+type Noticed<R> = Or<(
+    Changed<R>,
+    (With<R>, Or<(With<MustRebuild>, With<ChangedWhileDisabled>, With<AwaitsAssets>)>),
+)>;
 
 /// Builds what was spawned, and follows what changed, of one type of recipe.
 pub(super) fn build<R: Recipe + Default + Reflect + TypePath>(
@@ -125,16 +169,30 @@ pub(super) fn build<R: Recipe + Default + Reflect + TypePath>(
         };
         let done = match &built {
             Some(built) if !again && recipe.same_shape(built) => {
-                follow(world, body, &recipe, built).map(|()| false)
+                follow(world, body, &recipe, built)
             }
-            _ => construct(world, body, &recipe, built.as_ref(), pose).map(|()| true),
+            _ => construct(world, body, &recipe, built.as_ref(), pose),
         };
         // A user's observer may have despawned it meanwhile.
         let Ok(mut entity) = world.get_entity_mut(body) else { continue };
-        entity.remove::<(MustRebuild, ChangedWhileDisabled)>();
+        entity.remove::<ChangedWhileDisabled>();
         match done {
-            Ok(anew) => {
-                entity.insert(BuiltFrom(recipe));
+            Ok(Outcome::Waits) => {
+                await_assets(&mut entity, built.is_none());
+                continue;
+            }
+            Ok(Outcome::FollowedAndWaits) => await_assets(&mut entity, false),
+            _ => {
+                entity.remove::<AwaitsAssets>();
+            }
+        }
+        entity.remove::<MustRebuild>();
+        match done {
+            Ok(outcome) => {
+                let anew = matches!(outcome, Outcome::Built);
+                if anew || built.as_ref() != Some(&recipe) {
+                    entity.insert(BuiltFrom(recipe));
+                }
                 if anew {
                     world.trigger(BodyBuilt { entity: body });
                 }
@@ -150,6 +208,20 @@ pub(super) fn build<R: Recipe + Default + Reflect + TypePath>(
         .stop(crate::solver::Stage::Build, started);
 }
 
+/// Notes that a body waits, and tells so after a while.
+fn await_assets(body: &mut EntityWorldMut, tell: bool) {
+    let mut looks = body.get::<AwaitsAssets>().map_or(0, |a| a.looks);
+    looks = looks.saturating_add(1);
+    if looks == PATIENCE && tell {
+        warn!(
+            "{} is not built yet: its mesh, or the mask of its pins, is not there. Give it (or an \
+             entity below it) a Mesh3d whose asset gets loaded; the app needs Assets<Mesh>",
+            body.id()
+        );
+    }
+    body.insert(AwaitsAssets { looks });
+}
+
 /// Builds a body, or builds it anew.
 fn construct<R: Recipe>(
     world: &mut World,
@@ -157,7 +229,7 @@ fn construct<R: Recipe>(
     recipe: &R,
     built: Option<&R>,
     pose: Option<Pose>,
-) -> Result<(), BuildError> {
+) -> Result<Outcome, BuildError> {
     let flat = |scale: Vec3| scale.abs().min_element() < 1e-12;
     let Some(pose) = pose else {
         // A flat scale leaves no rotation in a global transform.
@@ -169,7 +241,9 @@ fn construct<R: Recipe>(
     if flat(pose.scale) {
         return Err(BuildError::FlatScale(pose.scale));
     }
-    let plan = recipe.plan(pose.scale)?;
+    recipe.check()?;
+    let Some(input) = recipe.input(world, body)? else { return Ok(Outcome::Waits) };
+    let plan = recipe.plan_from(pose.scale, &input)?;
     let far = |rest: &Vec3| !pose.transform_point(*rest).as_vec3().is_finite();
     if plan.rest.iter().any(far) {
         return Err(BuildError::BadTransform);
@@ -179,7 +253,8 @@ fn construct<R: Recipe>(
     let particles = place_particles(world, body, &plan, &pose);
     spawn_constraints(world, body, &plan, &particles, &material);
     apply_settings(world, body, &material, built.map(R::material).as_ref());
-    let Ok(mut body) = world.get_entity_mut(body) else { return Ok(()) };
+    R::attach(world, body, input);
+    let Ok(mut body) = world.get_entity_mut(body) else { return Ok(Outcome::Built) };
     body.remove::<Faulty>();
     body.insert(BuiltScale(pose.scale));
     if plan.triangles.is_empty() {
@@ -199,7 +274,7 @@ fn construct<R: Recipe>(
     if let Some(mut drawn) = body.get_mut::<DrawnPose>() {
         *drawn = DrawnPose::default();
     }
-    Ok(())
+    Ok(Outcome::Built)
 }
 
 /// Despawns the constraints that the recipe made before.
@@ -242,7 +317,7 @@ fn place_particles(world: &mut World, body: Entity, plan: &BodyPlan, pose: &Pose
     };
     let particles: Vec<Entity> = if old.iter().all(Option::is_none) {
         let new = (0..count).map(|i| (parts(i), ParticleIndex(i as u32), ParticleOf(body)));
-        world.spawn_batch(new).collect()
+        spawn_all(world, new)
     } else {
         let mut particles = Vec::with_capacity(count);
         for (index, entity) in old.into_iter().enumerate() {
@@ -305,7 +380,7 @@ fn spawn_constraints(
             (constraint, next(), ConstraintOf(body), RecipeMade)
         })
         .collect();
-    world.spawn_batch(distances).for_each(drop);
+    spawn_all(world, distances);
     let bendings: Vec<_> = plan
         .bendings
         .iter()
@@ -315,7 +390,7 @@ fn spawn_constraints(
             (constraint, next(), ConstraintOf(body), RecipeMade)
         })
         .collect();
-    world.spawn_batch(bendings).for_each(drop);
+    spawn_all(world, bendings);
     let tethers: Vec<_> = plan
         .tethers
         .iter()
@@ -324,29 +399,68 @@ fn spawn_constraints(
             (constraint, next(), ConstraintOf(body), RecipeMade)
         })
         .collect();
-    world.spawn_batch(tethers).for_each(drop);
+    spawn_all(world, tethers);
 }
 
-/// Applies a changed material to the live body, where the recipe's own value still stands.
+/// Spawns a batch of bundles that are related to one body. The first goes ahead, so that the body has the
+/// other side of the relationship: without it each of the others would queue a command to make it.
+fn spawn_all<B: Bundle<Effect: NoBundleEffect>>(
+    world: &mut World,
+    bundles: impl IntoIterator<Item = B>,
+) -> Vec<Entity> {
+    let mut bundles = bundles.into_iter();
+    let Some(first) = bundles.next() else { return Vec::new() };
+    let mut entities = Vec::with_capacity(bundles.size_hint().0 + 1);
+    entities.push(world.spawn(first).id());
+    entities.extend(world.spawn_batch(bundles));
+    entities
+}
+
+/// Applies a changed material to the live body, where the recipe's own value still stands. A body that
+/// was loaded is bound to what it was built from, once that is there.
 fn follow<R: Recipe>(
     world: &mut World,
     body: Entity,
     recipe: &R,
     built: &R,
-) -> Result<(), BuildError> {
+) -> Result<Outcome, BuildError> {
     recipe.check()?;
+    let Some(input) = recipe.live_input(world, body) else {
+        return adopt(world, body, recipe, built);
+    };
     if recipe == built {
-        return Ok(());
+        return Ok(Outcome::Followed);
     }
     let (new, old) = (recipe.material(), built.material());
     if !recipe.same_mass(built) {
-        change_masses(world, body, recipe, built)?;
+        change_masses(world, body, recipe, built, &input)?;
     }
     if new.compliance != old.compliance || new.bending_compliance != old.bending_compliance {
         change_compliances(world, body, &new, &old);
     }
     apply_settings(world, body, &new, Some(&old));
-    Ok(())
+    Ok(Outcome::Followed)
+}
+
+/// Binds a loaded body to what it was built from. Until that is there the body moves, and its recipe's
+/// changes wait.
+fn adopt<R: Recipe>(
+    world: &mut World,
+    body: Entity,
+    recipe: &R,
+    built: &R,
+) -> Result<Outcome, BuildError> {
+    let Some(input) = built.input(world, body)? else {
+        let outcome = if recipe == built { Outcome::FollowedAndWaits } else { Outcome::Waits };
+        return Ok(outcome);
+    };
+    let scale = world.get::<BuiltScale>(body).map_or(Vec3::ONE, |scale| scale.0);
+    let plan = built.masses_from(scale, &input)?;
+    if world.get::<BodySurface>(body).is_none_or(|surface| surface.triangles != plan.triangles) {
+        return Err(BuildError::OtherMesh);
+    }
+    R::attach(world, body, input);
+    follow(world, body, recipe, built)
 }
 
 fn change_masses<R: Recipe>(
@@ -354,9 +468,10 @@ fn change_masses<R: Recipe>(
     body: Entity,
     recipe: &R,
     built: &R,
+    input: &R::Input,
 ) -> Result<(), BuildError> {
     let scale = world.get::<BuiltScale>(body).map_or(Vec3::ONE, |scale| scale.0);
-    let (new, old) = (recipe.plan(scale)?, built.plan(scale)?);
+    let (new, old) = (recipe.masses_from(scale, input)?, built.masses_from(scale, input)?);
     let members: Vec<Entity> =
         world.get::<Particles>(body).map_or_else(Vec::new, |p| p.iter().collect());
     for member in members {

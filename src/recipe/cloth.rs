@@ -1,21 +1,29 @@
-//! Cloth from a rectangular grid of particles.
+//! Cloth, from a rectangular grid of particles or from any mesh.
 //!
 //! ```text
 //!   0 ── 1 ── 2 ── 3   row 0 lies along the body's x axis, centred; rows go down −y
 //!   │ ╲╱ │ ╲╱ │ ╲╱ │   index = row × columns + column
 //!   4 ── 5 ── 6 ── 7
 //! ```
+//!
+//! From a mesh, the vertices that lie in one place become one particle, every edge of a triangle a
+//! distance constraint, and every edge between two triangles a bending constraint whose rest angle is
+//! the mesh's own. Tethers are as long as the way over the surface. A particle weighs a third of the
+//! triangles around it, and at least a thousandth of the mean, so that slivers stay calm.
 
+#[cfg(feature = "render")]
+use super::source::{self, ClothInput};
 use super::{
     build::Recipe,
     error::{BuildError, not_negative, positive},
     geodesic,
-    plan::{BodyPlan, MAX_PARTICLES, Material, check_count, check_pins},
+    pins::ClothPins,
+    plan::{self, BodyPlan, MAX_PARTICLES, Material, check_count, check_pins},
 };
 use crate::{constraint::BendingConstraint, obstacle::Friction};
 use bevy::prelude::*;
 
-/// A rectangular cloth. See the [module of recipes](super) for what happens when it is spawned.
+/// A cloth. See the [module of recipes](super) for what happens when it is spawned.
 ///
 /// ```
 /// # use bevy::prelude::*;
@@ -26,25 +34,30 @@ use bevy::prelude::*;
 ///     Transform::from_xyz(0.0, 4.0, 0.0),
 /// ));
 /// # }
+/// # #[cfg(feature = "render")]
+/// # fn spawn_mesh(mut commands: Commands, shirt: Handle<Mesh>) {
+/// commands.spawn((
+///     Cloth::mesh().pinned(ClothPins::where_(|at| at.y > 1.4)),
+///     Mesh3d(shirt),
+///     Transform::from_xyz(0.0, 4.0, 0.0),
+/// ));
+/// # }
 /// ```
 #[derive(Component, Reflect, Clone, Debug, PartialEq)]
 #[reflect(Component, Default, Debug, PartialEq, Clone)]
 #[require(Transform, crate::solver::DrawnPose, crate::solver::BodySettings)]
 #[cfg_attr(feature = "render", require(Visibility))]
 pub struct Cloth {
-    /// Particles along x and down y, at least 2 each.
-    pub size: UVec2,
-    /// Distance of neighbours (m).
-    pub spacing: f32,
-    /// What joins the particles.
-    pub topology: ClothTopology,
+    /// A grid or a mesh.
+    pub shape: ClothShape,
     /// Which particles are pinned to the body.
     pub pins: ClothPins,
     /// Its mass. Default: 0.2 kg/m².
     pub mass: ClothMass,
     /// Compliance of its threads (m/N); 0 is rigid. Default: 0.
     pub compliance: f32,
-    /// Compliance of its bending (rad²/J), where the topology has any. Default: 10⁴, cotton.
+    /// Compliance of its bending (rad²/J): of a mesh, and of a grid whose topology has any. Default:
+    /// 10⁴, cotton.
     pub bending_compliance: f32,
     /// Velocity damping (1/s). Default (`None`): the world's.
     pub damping: Option<f32>,
@@ -59,6 +72,42 @@ pub struct Cloth {
     pub tether_slack: f32,
 }
 
+/// What a cloth is made from.
+#[derive(Reflect, Clone, Copy, Debug, PartialEq)]
+#[reflect(Default, Debug, PartialEq, Clone)]
+pub enum ClothShape {
+    /// A rectangle in the body's x–y plane.
+    Grid {
+        /// Particles along x and down y, at least 2 each.
+        size: UVec2,
+        /// Distance of neighbours (m).
+        spacing: f32,
+        /// What joins the particles.
+        topology: ClothTopology,
+    },
+    /// The body's own `Mesh3d` or `Mesh2d`; if it has none, the `Mesh3d` of its descendants (what a
+    /// glTF scene spawns), each placed by its transform relative to the body, welded into one.
+    ///
+    /// It waits for them; needs the feature `render`. A mesh that is skinned or morphed is taken from
+    /// its bind pose, without the weights; the first of its joints says where that stands. Descendants that are bodies themselves stay out of it.
+    Mesh {
+        /// Vertices nearer to one another than this part of the longest side of the bounding box are
+        /// one particle. Default: 10⁻⁵.
+        weld: f32,
+    },
+}
+
+impl ClothShape {
+    /// Which vertices of a mesh are welded, unless told otherwise.
+    pub const DEFAULT_WELD: f32 = 1e-5;
+}
+
+impl Default for ClothShape {
+    fn default() -> Self {
+        Self::Grid { size: UVec2::new(20, 20), spacing: 0.1, topology: ClothTopology::Diagonals }
+    }
+}
+
 /// What joins the particles of a grid.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[reflect(Default, Debug, PartialEq, Clone)]
@@ -69,43 +118,6 @@ pub enum ClothTopology {
     /// Rows, columns and one diagonal of each cell (the edges of the triangles), and dihedral bending
     /// across every inner edge.
     Bending,
-}
-
-/// Which particles of a grid are pinned.
-#[derive(Reflect, Clone, Debug, Default, PartialEq, Eq)]
-#[reflect(Default, Debug, PartialEq, Clone)]
-pub enum ClothPins {
-    /// None.
-    #[default]
-    None,
-    /// The first particle of row 0.
-    TopLeft,
-    /// Both ends of row 0.
-    TopCorners,
-    /// All four corners.
-    Corners,
-    /// Row 0.
-    TopEdge,
-    /// These, by index.
-    Indices(Vec<u32>),
-}
-
-impl ClothPins {
-    /// Indices of the pinned particles of a grid of this size.
-    pub fn indices(&self, size: UVec2) -> Vec<u32> {
-        let (right, count) = (size.x.saturating_sub(1), size.x.saturating_mul(size.y));
-        match self {
-            Self::None => Vec::new(),
-            Self::TopLeft => vec![0],
-            Self::TopCorners => vec![0, right],
-            Self::Corners => {
-                let last = count.saturating_sub(1);
-                vec![0, right, last.saturating_sub(right), last]
-            }
-            Self::TopEdge => (0..size.x).collect(),
-            Self::Indices(indices) => indices.clone(),
-        }
-    }
 }
 
 /// How the mass of a cloth is given; all but the last spread it by area.
@@ -122,17 +134,27 @@ pub enum ClothMass {
 
 impl Default for Cloth {
     fn default() -> Self {
-        Self::grid(UVec2::new(20, 20), 0.1)
+        Self::of(ClothShape::default())
     }
 }
 
 impl Cloth {
     /// A grid of `size` particles, `spacing` metres apart, pinned nowhere.
     pub const fn grid(size: UVec2, spacing: f32) -> Self {
+        Self::of(ClothShape::Grid { size, spacing, topology: ClothTopology::Diagonals })
+    }
+
+    /// The mesh of the body, or the meshes of its descendants, pinned nowhere; see
+    /// [`ClothShape::Mesh`]. Needs the feature `render`: without it, building fails with an error that
+    /// says so.
+    pub const fn mesh() -> Self {
+        Self::of(ClothShape::Mesh { weld: ClothShape::DEFAULT_WELD })
+    }
+
+    /// A cloth of this shape, pinned nowhere.
+    pub const fn of(shape: ClothShape) -> Self {
         Self {
-            size,
-            spacing,
-            topology: ClothTopology::Diagonals,
+            shape,
             pins: ClothPins::None,
             mass: ClothMass::PerArea(0.2),
             compliance: 0.0,
@@ -151,9 +173,11 @@ impl Cloth {
         self
     }
 
-    /// With dihedral bending of this compliance (rad²/J) in place of the second diagonals.
+    /// With dihedral bending of this compliance (rad²/J); on a grid in place of the second diagonals.
     pub fn with_bending(mut self, compliance: f32) -> Self {
-        self.topology = ClothTopology::Bending;
+        if let ClothShape::Grid { topology, .. } = &mut self.shape {
+            *topology = ClothTopology::Bending;
+        }
         self.bending_compliance = compliance;
         self
     }
@@ -196,19 +220,27 @@ impl Cloth {
 
     /// Checks every field.
     pub fn validate(&self) -> Result<(), BuildError> {
-        let Self { size, spacing, compliance, bending_compliance, .. } = *self;
-        if size.min_element() < 2 {
-            let count = u64::from(size.x) * u64::from(size.y);
-            return Err(BuildError::TooSmall {
-                what: "a cloth of 2 by 2 at least",
-                count,
-                least: 4,
-            });
+        let Self { compliance, bending_compliance, .. } = *self;
+        match self.shape {
+            ClothShape::Grid { size, spacing, .. } => check_grid(size, spacing)?,
+            ClothShape::Mesh { weld } => {
+                not_negative("weld", weld)?;
+                if let Some(pins) = self.pins.of_grids_only() {
+                    return Err(BuildError::PinsOfGrid(pins));
+                }
+            }
         }
-        check_count("the cloth", u64::from(size.x) * u64::from(size.y), 4)?;
-        positive("spacing", spacing)?;
-        positive("the cloth's width", spacing * size.x as f32)?;
-        positive("the cloth's height", spacing * size.y as f32)?;
+        let is_grid = matches!(self.shape, ClothShape::Grid { .. });
+        match &self.pins {
+            ClothPins::VertexColor(_) if is_grid => {
+                return Err(BuildError::NoColors("a grid has none"));
+            }
+            ClothPins::Top(part) => not_negative("the part of ClothPins::Top", *part)?,
+            ClothPins::VertexColor(red) => not_negative("the red of ClothPins::VertexColor", *red)?,
+            #[cfg(feature = "render")]
+            ClothPins::Mask(mask) => not_negative("the mask's threshold", mask.threshold)?,
+            _ => {}
+        }
         match self.mass {
             ClothMass::PerArea(mass) => positive("mass per area", mass)?,
             ClothMass::Total(mass) => positive("total mass", mass)?,
@@ -247,37 +279,88 @@ pub fn grid_triangles(size: UVec2) -> Vec<[u32; 3]> {
     triangles
 }
 
+/// Checks what spans a grid.
+fn check_grid(size: UVec2, spacing: f32) -> Result<(), BuildError> {
+    let count = u64::from(size.x) * u64::from(size.y);
+    if size.min_element() < 2 {
+        return Err(BuildError::TooSmall { what: "a cloth of 2 by 2 at least", count, least: 4 });
+    }
+    check_count("the cloth", count, 4)?;
+    positive("spacing", spacing)?;
+    positive("the cloth's width", spacing * size.x as f32)?;
+    positive("the cloth's height", spacing * size.y as f32)
+}
+
+/// What a cloth without feature `render` is made from beside its recipe: nothing.
+#[cfg(not(feature = "render"))]
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ClothInput;
+
+#[cfg(not(feature = "render"))]
+impl ClothInput {
+    fn welded(&self) -> Option<(&[Vec3], &[[u32; 3]])> {
+        None
+    }
+
+    fn marked(&self) -> Option<&[u32]> {
+        None
+    }
+}
+
 impl Recipe for Cloth {
-    fn plan(&self, scale: Vec3) -> Result<BodyPlan, BuildError> {
+    type Input = ClothInput;
+
+    #[cfg(feature = "render")]
+    fn input(&self, world: &World, body: Entity) -> Result<Option<ClothInput>, BuildError> {
+        source::input(self, world, body)
+    }
+
+    #[cfg(not(feature = "render"))]
+    fn input(&self, _: &World, _: Entity) -> Result<Option<ClothInput>, BuildError> {
+        match self.shape {
+            ClothShape::Grid { .. } => Ok(Some(ClothInput)),
+            ClothShape::Mesh { .. } => Err(BuildError::NeedsRender),
+        }
+    }
+
+    #[cfg(feature = "render")]
+    fn live_input(&self, world: &World, body: Entity) -> Option<ClothInput> {
+        source::live_input(self, world, body)
+    }
+
+    #[cfg(feature = "render")]
+    fn attach(world: &mut World, body: Entity, input: ClothInput) {
+        source::attach(world, body, input);
+    }
+
+    fn plan_from(&self, scale: Vec3, input: &ClothInput) -> Result<BodyPlan, BuildError> {
         self.validate()?;
-        let (w, h) = (self.size.x, self.size.y);
-        let count = u64::from(w) * u64::from(h);
-        let left = -0.5 * self.spacing * (w - 1) as f32;
-        let place = |row: u32, column: u32| {
-            Vec3::new(left + self.spacing * column as f32, -self.spacing * row as f32, 0.0)
+        let mut plan = self.masses_from(scale, input)?;
+        let triangles = core::mem::take(&mut plan.triangles);
+        let chosen = match input.marked() {
+            Some(marked) => marked.to_vec(),
+            None => self.pins.by_position(&plan.rest).unwrap_or_else(|| match self.shape {
+                ClothShape::Grid { size, .. } => self.pins.indices(size),
+                ClothShape::Mesh { .. } => self.pins.indices(UVec2::ZERO),
+            }),
         };
-        let mut plan = BodyPlan {
-            rest: (0..h).flat_map(|r| (0..w).map(move |c| place(r, c))).collect(),
-            pins: check_pins(self.pins.indices(self.size), count)?,
-            ..default()
-        };
-        self.link(&mut plan, scale);
-        let triangles = grid_triangles(self.size);
-        match self.mass {
-            ClothMass::PerParticle(mass) => {
-                positive("mass per particle", mass.recip())?;
-                plan.mass = vec![mass; count as usize];
+        plan.pins = check_pins(chosen, plan.rest.len() as u64)?;
+        match self.shape {
+            ClothShape::Grid { size, topology, .. } => {
+                link_grid(&mut plan, size, topology, scale);
+                if topology == ClothTopology::Bending {
+                    plan.bend(&triangles, scale);
+                }
             }
-            ClothMass::Total(total) => plan.mass_by_area(&triangles, scale, total)?,
-            ClothMass::PerArea(density) => {
-                let side = self.spacing * self.spacing * (w - 1) as f32 * (h - 1) as f32;
-                let area = side * (scale.x * scale.y).abs();
-                positive("the cloth's mass", density * area)?;
-                plan.mass_by_area(&triangles, scale, density * area)?;
+            ClothShape::Mesh { .. } => {
+                plan.link_and_bend(&triangles, scale);
+                if self.tethers && !plan.pins.is_empty() {
+                    plan.shorten(scale);
+                }
             }
         }
-        if self.topology == ClothTopology::Bending {
-            plan.bend(&triangles, scale);
+        if let Some((_, length)) = plan.distances.iter().find(|(_, length)| !length.is_finite()) {
+            return Err(BuildError::NotPositive { field: "the length of an edge", value: *length });
         }
         if self.tethers {
             self.tether(&mut plan, scale);
@@ -286,10 +369,39 @@ impl Recipe for Cloth {
         Ok(plan)
     }
 
+    /// Particles, triangles and masses.
+    fn masses_from(&self, scale: Vec3, input: &ClothInput) -> Result<BodyPlan, BuildError> {
+        let (rest, triangles) = match self.shape {
+            ClothShape::Grid { size, spacing, .. } => {
+                check_grid(size, spacing)?;
+                (grid_places(size, spacing), grid_triangles(size))
+            }
+            ClothShape::Mesh { .. } => {
+                let (rest, triangles) = input.welded().ok_or(BuildError::NeedsRender)?;
+                check_count("the mesh", rest.len() as u64, 3)?;
+                (rest.to_vec(), triangles.to_vec())
+            }
+        };
+        let count = rest.len();
+        let mut plan = BodyPlan { rest, ..default() };
+        match self.mass {
+            ClothMass::PerParticle(mass) => {
+                positive("mass per particle", mass.recip())?;
+                plan.mass = vec![mass; count];
+            }
+            ClothMass::Total(total) => plan.mass_by_area(&triangles, scale, total)?,
+            ClothMass::PerArea(density) => {
+                let area = self.area(&plan.rest, &triangles, scale);
+                positive("the cloth's mass", density * area)?;
+                plan.mass_by_area(&triangles, scale, density * area)?;
+            }
+        }
+        plan.triangles = triangles;
+        Ok(plan)
+    }
+
     fn same_shape(&self, built: &Self) -> bool {
-        self.size == built.size
-            && self.spacing == built.spacing
-            && self.topology == built.topology
+        self.shape == built.shape
             && self.pins == built.pins
             && self.tethers == built.tethers
             && self.tether_slack == built.tether_slack
@@ -315,30 +427,16 @@ impl Recipe for Cloth {
 }
 
 impl Cloth {
-    /// Rows, columns, then the diagonals cell by cell.
-    fn link(&self, plan: &mut BodyPlan, scale: Vec3) {
-        let (w, h) = (self.size.x, self.size.y);
-        for row in 0..h {
-            for column in 0..w - 1 {
-                plan.link(row * w + column, row * w + column + 1, scale);
+    /// The area of the scaled cloth (m²).
+    fn area(&self, rest: &[Vec3], triangles: &[[u32; 3]], scale: Vec3) -> f32 {
+        match self.shape {
+            ClothShape::Grid { size, spacing, .. } => {
+                let side = spacing * spacing * (size.x - 1) as f32 * (size.y - 1) as f32;
+                side * (scale.x * scale.y).abs()
             }
-        }
-        for row in 0..h - 1 {
-            for column in 0..w {
-                plan.link(row * w + column, (row + 1) * w + column, scale);
-            }
-        }
-        for row in 0..h - 1 {
-            for column in 0..w - 1 {
-                let a = row * w + column;
-                let even = (row + column) % 2 == 0;
-                let both = self.topology == ClothTopology::Diagonals;
-                if both || !even {
-                    plan.link(a, a + w + 1, scale);
-                }
-                if both || even {
-                    plan.link(a + 1, a + w, scale);
-                }
+            ClothShape::Mesh { .. } => {
+                let corners = |t: &[u32; 3]| t.map(|i| scale * rest[i as usize]);
+                triangles.iter().map(|t| plan::area(corners(t))).sum::<f64>() as f32
             }
         }
     }
@@ -347,13 +445,52 @@ impl Cloth {
     /// a straight line; the links only tell which pin is nearest.
     fn tether(&self, plan: &mut BodyPlan, scale: Vec3) {
         let stretch = 1.0 + self.tether_slack;
+        let is_grid = matches!(self.shape, ClothShape::Grid { .. });
         plan.tethers = geodesic::distances_to_pins(plan)
             .into_iter()
-            .map(|([particle, pin], _)| {
+            .map(|([particle, pin], way)| {
                 let straight = plan.rest[particle as usize] - plan.rest[pin as usize];
-                ([particle, pin], (scale * straight).length() * stretch)
+                let length = if is_grid { (scale * straight).length() } else { way };
+                ([particle, pin], length * stretch)
             })
             .collect();
+    }
+}
+
+/// The rest positions of a grid (m).
+fn grid_places(size: UVec2, spacing: f32) -> Vec<Vec3> {
+    let left = -0.5 * spacing * (size.x - 1) as f32;
+    let place = |row: u32, column: u32| {
+        Vec3::new(left + spacing * column as f32, -spacing * row as f32, 0.0)
+    };
+    (0..size.y).flat_map(|r| (0..size.x).map(move |c| place(r, c))).collect()
+}
+
+/// Rows, columns, then the diagonals cell by cell.
+fn link_grid(plan: &mut BodyPlan, size: UVec2, topology: ClothTopology, scale: Vec3) {
+    let (w, h) = (size.x, size.y);
+    for row in 0..h {
+        for column in 0..w - 1 {
+            plan.link(row * w + column, row * w + column + 1, scale);
+        }
+    }
+    for row in 0..h - 1 {
+        for column in 0..w {
+            plan.link(row * w + column, (row + 1) * w + column, scale);
+        }
+    }
+    for row in 0..h - 1 {
+        for column in 0..w - 1 {
+            let a = row * w + column;
+            let even = (row + column) % 2 == 0;
+            let both = topology == ClothTopology::Diagonals;
+            if both || !even {
+                plan.link(a, a + w + 1, scale);
+            }
+            if both || even {
+                plan.link(a + 1, a + w, scale);
+            }
+        }
     }
 }
 
@@ -417,10 +554,13 @@ mod tests {
     fn nonsense_is_an_error_that_names_the_field() {
         let good = Cloth::grid(UVec2::new(4, 4), 0.1);
         let bad = [
-            Cloth { size: UVec2::new(1, 9), ..good.clone() },
-            Cloth { size: UVec2::splat(u32::MAX), ..good.clone() },
-            Cloth { spacing: f32::NAN, ..good.clone() },
-            Cloth { spacing: 1e38, ..good.clone() },
+            Cloth::grid(UVec2::new(1, 9), 0.1),
+            Cloth::grid(UVec2::splat(u32::MAX), 0.1),
+            Cloth::grid(UVec2::new(4, 4), f32::NAN),
+            Cloth::grid(UVec2::new(4, 4), 1e38),
+            Cloth::of(ClothShape::Mesh { weld: -1.0 }),
+            Cloth::mesh().pinned(ClothPins::TopCorners),
+            good.clone().pinned(ClothPins::Top(f32::NAN)),
             Cloth { mass: ClothMass::Total(0.0), ..good.clone() },
             Cloth { compliance: -1.0, ..good.clone() },
             Cloth { thickness: Some(f32::NAN), ..good.clone() },

@@ -62,6 +62,80 @@ pub enum BuildError {
     /// The body's scale has no inverse.
     #[error("the body's scale is {0}, which has no inverse: every axis must be other than 0")]
     FlatScale(Vec3),
+    /// A mesh or mask could not be loaded.
+    #[error("the {what} could not be loaded ({reason}): check its path and format")]
+    LoadFailed {
+        /// What was to be loaded.
+        what: &'static str,
+        /// What the asset server says.
+        reason: String,
+    },
+    /// The mesh has gone to the render world.
+    #[error(
+        "the mesh is kept in the render world only, where it cannot be read: load it with \
+         RenderAssetUsages::MAIN_WORLD | RenderAssetUsages::RENDER_WORLD (glTF: \
+         GltfLoaderSettings::load_meshes)"
+    )]
+    RenderWorldMesh,
+    /// The mesh has no positions.
+    #[error("the mesh has no Mesh::ATTRIBUTE_POSITION: give its vertices positions")]
+    NoPositions,
+    /// The mesh stores its positions in a way that is not read.
+    #[error("the mesh has positions of format {0}, but they must be Float32x3: convert them")]
+    PositionFormat(String),
+    /// The mesh is made of points or lines.
+    #[error(
+        "the mesh is a {0}, but cloth needs a surface: use a TriangleList or TriangleStrip mesh"
+    )]
+    NotTriangles(String),
+    /// No face of the mesh can be used.
+    #[error(
+        "the mesh has no usable triangle ({faces} left out: their vertices are missing, not finite, \
+         or enclose no area): export it with faces"
+    )]
+    NoTriangles {
+        /// Faces that cannot be used.
+        faces: u32,
+    },
+    /// The transform of one of the body's mesh entities cannot be used.
+    #[error("a mesh below the body has a Transform (or a parent's) that is not finite: repair it")]
+    BadPartTransform,
+    /// The mesh cannot be an obstacle.
+    #[error("{0}")]
+    Shape(crate::obstacle::ShapeError),
+    /// A saved body is loaded with another mesh than it was saved with.
+    #[error(
+        "the mesh is not that from which the body was built: give it the mesh it was saved with, or \
+         trigger Rebuild to build it anew"
+    )]
+    OtherMesh,
+    /// Pins by the corners of a grid, on a mesh.
+    #[error(
+        "ClothPins::{0} is for grids, and a mesh has no corners: pin it by Indices, Top, where_, \
+         VertexColor or mask"
+    )]
+    PinsOfGrid(&'static str),
+    /// Pins by colours that are not there.
+    #[error(
+        "ClothPins::VertexColor needs colours, but {0}: paint the mesh (Mesh::ATTRIBUTE_COLOR as \
+         Float32x4 or Unorm8x4), or pin it another way"
+    )]
+    NoColors(&'static str),
+    /// Pins by a mask, without texture coordinates to look it up by.
+    #[error(
+        "ClothPins::Mask needs texture coordinates, but the mesh has none: unwrap it \
+         (Mesh::ATTRIBUTE_UV_0 as Float32x2), or pin it another way"
+    )]
+    NoUvs,
+    /// The picture of a mask cannot be read.
+    #[error(
+        "the mask's picture cannot be read ({0}): use an uncompressed 2D picture that is kept in \
+         RenderAssetUsages::MAIN_WORLD"
+    )]
+    BadMask(String),
+    /// Cloth from a mesh in a build of this crate that knows no meshes.
+    #[error("cloth from a mesh needs the feature `render` of bevy_pliant: enable it")]
+    NeedsRender,
 }
 
 /// Checks that `value` is a positive finite number.

@@ -1,6 +1,10 @@
 //! Obstacles from Bevy meshes: a level that is loaded from a file, say.
 
-use super::{BodyFailed, error::BuildError, source::loaded};
+use super::{
+    build::BodyFailed,
+    error::BuildError,
+    source::{SkinSource, loaded},
+};
 use crate::obstacle::{Obstacle, ObstacleShape, ShapeError, TriangleMesh};
 use bevy::{mesh::VertexAttributeValues, prelude::*};
 
@@ -77,9 +81,10 @@ pub(super) fn make_mesh_obstacles(
             // What has its own wish is another's.
             let own = |child: &&Entity| world.get::<MeshObstacle>(**child).is_none();
             left.extend(children.iter().filter(own).copied());
-            let Some(mesh) = world.get::<Mesh3d>(entity).map(|mesh| mesh.0.clone()) else {
-                continue;
-            };
+            // The mesh of a cloth is not solid.
+            let soft = world.get::<SkinSource>(entity).is_some();
+            let Some(mesh) = world.get::<Mesh3d>(entity).filter(|_| !soft) else { continue };
+            let mesh = mesh.0.clone();
             let made = MadeObstacle { from: wanted.clone(), mesh };
             if world.get::<MadeObstacle>(entity) != Some(&made) {
                 make(world, root, entity, made);

@@ -1,8 +1,8 @@
 //! Recipes: components that say how to build a body.
 //!
-//! Spawn a recipe ([`Cloth`], [`Rope`]) with a `Transform`; at the next tick it is built into particle and
-//! constraint entities and [`BodyBuilt`] is triggered, or [`BodyFailed`] with a [`BuildError`] that says
-//! what is wrong. Change a field of the recipe later: what is only material (compliance, mass,
+//! Spawn a recipe ([`Cloth`], [`Rope`]) with a `Transform`; at the next tick, or as soon as the assets
+//! that it needs are loaded, it is built into particle and constraint entities and [`BodyBuilt`] is
+//! triggered, or [`BodyFailed`] with a [`BuildError`] that says what is wrong. Change a field of the recipe later: what is only material (compliance, mass,
 //! damping, friction, thickness) is applied to the live body, and only where the recipe's own value
 //! still stands; a change of shape builds the body anew, and so does [`Rebuild`].
 
@@ -10,18 +10,41 @@ mod build;
 mod cloth;
 mod error;
 mod geodesic;
+#[cfg(feature = "render")]
+mod ingest;
+#[cfg(feature = "render")]
+mod mesh_obstacle;
+mod pins;
 mod plan;
 mod rope;
+#[cfg(feature = "render")]
+mod source;
+#[cfg(feature = "render")]
+mod weld;
 
 pub use build::{BodyBuilt, BodyFailed, BuiltFrom, BuiltScale, Rebuild, RecipeMade};
-pub use cloth::{Cloth, ClothMass, ClothPins, ClothTopology, grid_triangles};
+pub use cloth::{Cloth, ClothMass, ClothShape, ClothTopology, grid_triangles};
 pub use error::BuildError;
+#[cfg(feature = "render")]
+pub use mesh_obstacle::{MeshKind, MeshObstacle};
+#[cfg(feature = "render")]
+pub use pins::PinMask;
+pub use pins::{ClothPins, PinPredicate};
 pub use rope::{Rope, RopePins};
+#[cfg(feature = "render")]
+pub use source::{ClothMesh, DerivedMesh, ReplacedRig, SkinSource};
+
+#[cfg(feature = "render")]
+pub(crate) use {
+    source::{MeshPart, MeshPartOf},
+    weld::{NO_PARTICLE, WeldedPart},
+};
 
 use crate::solver::PliantSystems;
 use bevy::prelude::*;
 
-/// Builds bodies. Systems in run order, in [`PliantSystems::Build`]: `build::<Cloth>`, `build::<Rope>`.
+/// Builds bodies. Systems in run order, in [`PliantSystems::Build`]: `notice_other_meshes`,
+/// `make_mesh_obstacles` (feature `render`), `build::<Cloth>`, `build::<Rope>`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RecipePlugin;
 
@@ -38,5 +61,28 @@ impl Plugin for RecipePlugin {
                 crate::solver::PliantSchedule,
                 (build::build::<Cloth>, build::build::<Rope>).chain().in_set(PliantSystems::Build),
             );
+        #[cfg(feature = "render")]
+        app.register_type::<MeshObstacle>().add_systems(
+            crate::solver::PliantSchedule,
+            (source::notice_other_meshes, mesh_obstacle::make_mesh_obstacles)
+                .chain()
+                .before(build::build::<Cloth>)
+                .in_set(PliantSystems::Build),
+        );
+    }
+}
+
+/// What other rooms' tests need of this one.
+#[cfg(all(test, feature = "render"))]
+pub(crate) mod testing {
+    use super::{ingest, weld};
+    use bevy::prelude::*;
+
+    /// The rest positions of a mesh's particles, and how the mesh hangs on them.
+    pub(crate) fn welded(mesh: &Mesh) -> (Vec<Vec3>, weld::WeldedPart) {
+        let raw = ingest::read(mesh).expect("a mesh of triangles");
+        let input = weld::WeldInput { positions: &raw.positions, faces: &raw.faces };
+        let (welded, mut parts, _) = weld::weld(&[input], 1e-5);
+        (welded.rest, parts.remove(0))
     }
 }

@@ -2,7 +2,10 @@
 
 use super::error::{BuildError, positive};
 use crate::{constraint::BendingConstraint, obstacle::Friction};
-use bevy::{platform::collections::HashMap, prelude::*};
+use bevy::{
+    platform::{collections::HashMap, hash::FixedHasher},
+    prelude::*,
+};
 
 /// More particles than this in one body are refused.
 pub(super) const MAX_PARTICLES: u64 = 4_000_000;
@@ -26,6 +29,9 @@ pub(crate) struct BodyPlan {
     pub triangles: Vec<[u32; 3]>,
     /// What meets the air as a line, if anything does.
     pub segments: Vec<[u32; 2]>,
+    /// Particles that no constraint joins though the surface does, and how far apart they are along it
+    /// (m, scaled): for geodesic distances.
+    pub shortcuts: Vec<([u32; 2], f32)>,
 }
 
 /// What a live body can change without being built anew.
@@ -66,21 +72,34 @@ impl BodyPlan {
         self.distances.push(([a, b], length));
     }
 
-    /// Adds a bending constraint across each edge that two of the triangles share, in order of the
-    /// triangles.
+    /// Adds a distance constraint along each edge of the triangles, and a bending constraint across each
+    /// edge that two of them share, in order of the triangles. Of an edge with more triangles each is
+    /// joined to one other at most.
+    pub fn link_and_bend(&mut self, triangles: &[[u32; 3]], scale: Vec3) {
+        let (edges, hinges) = edges_and_hinges(triangles);
+        edges.into_iter().for_each(|[p, q]| self.link(p, q, scale));
+        self.bend_across(hinges, scale);
+    }
+
+    /// Adds the bending constraints alone.
     pub fn bend(&mut self, triangles: &[[u32; 3]], scale: Vec3) {
-        let mut open: HashMap<[u32; 2], u32> = HashMap::default();
-        for &[a, b, c] in triangles {
-            for [p, q, wing] in [[a, b, c], [b, c, a], [c, a, b]] {
-                let edge = [p.min(q), p.max(q)];
-                let Some(other) = open.remove(&edge) else {
-                    open.insert(edge, wing);
-                    continue;
-                };
-                // (p0, p1, p2) is the triangle that runs p → q, so the other runs q → p.
-                let particles = [p, q, wing, other];
-                let points = particles.map(|i| scale * self.rest[i as usize]);
-                self.bendings.push((particles, BendingConstraint::angle(points)));
+        self.bend_across(edges_and_hinges(triangles).1, scale);
+    }
+
+    fn bend_across(&mut self, hinges: Vec<[u32; 4]>, scale: Vec3) {
+        let angle = |particles: [u32; 4]| {
+            BendingConstraint::angle(particles.map(|i| scale * self.rest[i as usize]))
+        };
+        self.bendings.extend(hinges.into_iter().map(|particles| (particles, angle(particles))));
+    }
+
+    /// Adds a shortcut from wing to wing across each edge that bends: as far as they are apart when both
+    /// triangles lie flat. Along the edges alone a way over the surface would zigzag.
+    pub fn shorten(&mut self, scale: Vec3) {
+        for &(particles, _) in &self.bendings {
+            let points = particles.map(|i| scale * self.rest[i as usize]);
+            if let Some(length) = unfolded(points) {
+                self.shortcuts.push(([particles[2], particles[3]], length));
             }
         }
     }
@@ -94,12 +113,15 @@ impl BodyPlan {
     ) -> Result<(), BuildError> {
         let mut share = vec![0.0f64; self.rest.len()];
         for triangle in triangles {
-            let [a, b, c] = triangle.map(|i| scale * self.rest[i as usize]);
-            let area = f64::from(0.5 * (b - a).cross(c - a).length());
+            let area = area(triangle.map(|i| scale * self.rest[i as usize]));
             triangle.iter().for_each(|i| share[*i as usize] += area / 3.0);
         }
         let sum: f64 = share.iter().sum();
         positive("the body's area", sum as f32)?;
+        // A particle among slivers would weigh nothing, and be thrown about by its neighbours.
+        let least = LEAST_SHARE * sum / share.len() as f64;
+        share.iter_mut().for_each(|s| *s = s.max(least));
+        let sum: f64 = share.iter().sum();
         self.mass = share.into_iter().map(|s| (s / sum * f64::from(total)) as f32).collect();
         if let Some(bad) = self.mass.iter().find(|m| m.recip().is_infinite() || **m <= 0.0) {
             return Err(BuildError::NotPositive { field: "the mass of a particle", value: *bad });
@@ -108,9 +130,104 @@ impl BodyPlan {
     }
 }
 
+/// The least part of the mean mass that a particle weighs.
+const LEAST_SHARE: f64 = 1e-3;
+
+/// The area of a triangle (m²).
+pub(super) fn area([a, b, c]: [Vec3; 3]) -> f64 {
+    f64::from(0.5 * (b - a).cross(c - a).length())
+}
+
+/// The edges of the triangles, each once; and of those that two of them share the ends, then the wings,
+/// as a bending constraint takes them. Both in order of the triangles.
+fn edges_and_hinges(triangles: &[[u32; 3]]) -> (Vec<[u32; 2]>, Vec<[u32; 4]>) {
+    /// Of an edge whose triangles so far are joined two and two.
+    const NO_WING: u32 = u32::MAX;
+    let count = triangles.len() * 3 / 2;
+    // For each edge the wing of a triangle that waits for another.
+    let mut open = HashMap::<u64, u32>::with_capacity_and_hasher(count, FixedHasher);
+    let (mut edges, mut hinges) = (Vec::with_capacity(count), Vec::with_capacity(count));
+    for &[a, b, c] in triangles {
+        for [p, q, wing] in [[a, b, c], [b, c, a], [c, a, b]] {
+            let edge = u64::from(p.min(q)) << 32 | u64::from(p.max(q));
+            let waiting = open.entry(edge).or_insert_with(|| {
+                edges.push([p, q]);
+                NO_WING
+            });
+            // (p0, p1, p2) is the triangle that runs p → q, so the other runs q → p.
+            if *waiting != NO_WING && *waiting != wing {
+                hinges.push([p, q, wing, *waiting]);
+                *waiting = NO_WING;
+            } else {
+                *waiting = wing;
+            }
+        }
+    }
+    (edges, hinges)
+}
+
+/// How far the wings of a hinge are apart when its triangles lie flat (m), if the line between them
+/// crosses the edge.
+fn unfolded([p0, p1, p2, p3]: [Vec3; 4]) -> Option<f32> {
+    let e = p1 - p0;
+    let along = e.try_normalize()?;
+    // Each wing's place along the edge, and its distance from it.
+    let place = |p: Vec3| {
+        let from = p - p0;
+        let x = from.dot(along);
+        (x, (from - along * x).length())
+    };
+    let ((x2, y2), (x3, y3)) = (place(p2), place(p3));
+    let crossing = x2 + (x3 - x2) * y2 / (y2 + y3);
+    let length = (x3 - x2).hypot(y2 + y3);
+    ((0.0..=e.length()).contains(&crossing) && length.is_finite()).then_some(length)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_wings_of_a_folded_square_are_a_diagonal_apart_along_it() {
+        for angle in [0.0f32, 0.7, 2.0] {
+            let folded = Vec3::new(angle.cos(), 0.0, angle.sin());
+            let points = [Vec3::ZERO, Vec3::Y, Vec3::new(-1.0, 1.0, 0.0), folded];
+            assert!((unfolded(points).unwrap() - 5f32.sqrt()).abs() < 1e-5);
+        }
+        // The straight line would leave the triangles.
+        assert_eq!(
+            unfolded([
+                Vec3::ZERO,
+                Vec3::Y,
+                Vec3::new(-1.0, 3.0, 0.0),
+                Vec3::X * 1.0 + Vec3::Y * 3.0
+            ]),
+            None
+        );
+    }
+
+    #[test]
+    fn edges_of_many_triangles_and_of_a_doubled_one_are_safe() {
+        let mut plan = BodyPlan {
+            rest: vec![Vec3::ZERO, Vec3::Y, Vec3::X, Vec3::NEG_X, Vec3::Z],
+            ..default()
+        };
+        let fan = [[0, 1, 2], [1, 0, 3], [0, 1, 4], [2, 1, 0]];
+        plan.link_and_bend(&fan, Vec3::ONE);
+        assert_eq!(plan.distances.len(), 7);
+        assert!(plan.bendings.iter().all(|(p, angle)| p[2] != p[3] && angle.is_finite()));
+    }
+
+    #[test]
+    fn a_particle_of_slivers_still_weighs_something() {
+        let mut plan = BodyPlan {
+            rest: vec![Vec3::ZERO, Vec3::X, Vec3::Y, Vec3::new(0.5, -1e-6, 0.0)],
+            ..default()
+        };
+        plan.mass_by_area(&[[0, 1, 2], [0, 3, 1]], Vec3::ONE, 1.0).unwrap();
+        assert!((plan.mass.iter().sum::<f32>() - 1.0).abs() < 1e-6);
+        assert!(plan.mass[3] > 2e-4, "{}", plan.mass[3]);
+    }
 
     #[test]
     fn a_flat_square_of_two_triangles_bends_at_its_diagonal() {

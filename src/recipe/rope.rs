@@ -136,7 +136,13 @@ impl Rope {
 }
 
 impl Recipe for Rope {
-    fn plan(&self, scale: Vec3) -> Result<BodyPlan, BuildError> {
+    type Input = ();
+
+    fn input(&self, _: &World, _: Entity) -> Result<Option<()>, BuildError> {
+        Ok(Some(()))
+    }
+
+    fn plan_from(&self, scale: Vec3, (): &()) -> Result<BodyPlan, BuildError> {
         self.validate()?;
         let links = self.particles - 1;
         let spacing = self.length / links as f32;

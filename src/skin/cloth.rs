@@ -1,22 +1,22 @@
-//! Cloth: one vertex a particle.
+//! Cloth from a grid: one vertex a particle.
 
 use super::{
     Skin,
-    surface::{Surface, SurfaceBuffers},
+    surface::{self, Surface, SurfaceBuffers, attribute, put_vec3, take_vec3},
 };
 use crate::{
-    recipe::{Cloth, grid_triangles},
+    recipe::{Cloth, ClothShape, grid_triangles},
     solver::DrawnPose,
 };
 use bevy::{
     asset::RenderAssetUsages,
     camera::primitives::Aabb,
     math::Affine3A,
-    mesh::{Indices, MeshVertexAttributeId, PrimitiveTopology, VertexAttributeValues},
+    mesh::{Indices, PrimitiveTopology, VertexAttributeValues},
     prelude::*,
 };
 
-/// Draws a cloth: texture coordinates run from 0 to 1 along x and down y.
+/// Draws a cloth from a grid: texture coordinates run from 0 to 1 along x and down y.
 #[derive(Component, Clone, Debug)]
 pub struct ClothSkin {
     size: UVec2,
@@ -27,19 +27,16 @@ pub struct ClothSkin {
 impl Skin for ClothSkin {
     type Recipe = Cloth;
 
-    fn bind(recipe: &Cloth, _radius: f32) -> Self {
-        let size = recipe.size;
+    fn bind(recipe: &Cloth, _radius: f32) -> Option<Self> {
+        let ClothShape::Grid { size, spacing, .. } = recipe.shape else { return None };
         let along_u = (0..size.x * size.y)
             .map(|i| {
                 let column = i % size.x;
                 [i - u32::from(column > 0), i + u32::from(column + 1 < size.x)]
             })
             .collect();
-        Self {
-            size,
-            spacing: recipe.spacing,
-            surface: Surface { triangles: grid_triangles(size), along_u },
-        }
+        let surface = Surface { triangles: grid_triangles(size), along_u };
+        Some(Self { size, spacing, surface })
     }
 
     fn mesh(&self) -> Mesh {
@@ -55,7 +52,7 @@ impl Skin for ClothSkin {
         Mesh::new(PrimitiveTopology::TriangleList, RenderAssetUsages::default())
             .with_inserted_attribute(Mesh::ATTRIBUTE_POSITION, positions)
             .with_inserted_attribute(Mesh::ATTRIBUTE_NORMAL, vec![[0.0, 0.0, 1.0]; count])
-            .with_inserted_attribute(Mesh::ATTRIBUTE_TANGENT, vec![[1.0, 0.0, 0.0, -1.0]; count])
+            .with_inserted_attribute(Mesh::ATTRIBUTE_TANGENT, vec![[1.0, 0.0, 0.0, 1.0]; count])
             .with_inserted_attribute(Mesh::ATTRIBUTE_UV_0, uvs)
             .with_inserted_indices(Indices::U32(self.surface.triangles.as_flattened().to_vec()))
     }
@@ -80,50 +77,11 @@ impl Skin for ClothSkin {
         {
             *values = tangents;
         }
-        self.leave_out_missing(pose, mesh);
-        bounds
-    }
-}
-
-impl ClothSkin {
-    /// Draws no triangle of which a particle is gone.
-    fn leave_out_missing(&self, pose: &DrawnPose, mesh: &mut Mesh) {
+        let whole = pose.present.iter().all(|present| *present);
         let there = |t: &[u32; 3]| {
             t.iter().all(|i| pose.present.get(*i as usize).copied().unwrap_or(false))
         };
-        let all = pose.present.iter().all(|present| *present);
-        let drawn = match mesh.try_indices_mut_option() {
-            Ok(Some(indices)) => indices.len(),
-            _ => return,
-        };
-        let whole = self.surface.triangles.len() * 3;
-        if all && drawn == whole {
-            return;
-        }
-        let kept: Vec<u32> =
-            self.surface.triangles.iter().filter(|t| there(t)).flatten().copied().collect();
-        if kept.len() != drawn {
-            let _ = mesh.try_insert_indices(Indices::U32(kept));
-        }
-    }
-}
-
-/// An attribute; `None` also where the mesh lives in the render world only.
-fn attribute(mesh: &mut Mesh, id: MeshVertexAttributeId) -> Option<&mut VertexAttributeValues> {
-    mesh.try_attribute_mut_option(id).ok().flatten()
-}
-
-/// Takes an attribute of three floats out of a mesh, to be put back.
-pub(super) fn take_vec3(mesh: &mut Mesh, id: MeshVertexAttributeId) -> Option<Vec<[f32; 3]>> {
-    match attribute(mesh, id)? {
-        VertexAttributeValues::Float32x3(values) => Some(core::mem::take(values)),
-        _ => None,
-    }
-}
-
-/// Puts an attribute back.
-pub(super) fn put_vec3(mesh: &mut Mesh, id: MeshVertexAttributeId, new: Vec<[f32; 3]>) {
-    if let Some(VertexAttributeValues::Float32x3(values)) = attribute(mesh, id) {
-        *values = new;
+        surface::leave_out(mesh, &self.surface.triangles, whole, there);
+        bounds
     }
 }

@@ -1,15 +1,19 @@
 //! Skin: what draws a body. *Bind* makes a derived mesh once the body is built; then the mesh follows
 //! the drawn pose each frame.
 //!
-//! The derived mesh takes the place of the body's `Mesh3d` (or `Mesh2d`, where the body has that);
-//! the user's own handle is remembered in [`SkinSource`] and its asset never written. Materials are the
-//! user's, untouched. Without an `Assets<Mesh>` in the app nothing is drawn.
+//! The derived mesh takes the place of the body's `Mesh3d` (or `Mesh2d`, where the body has that), or,
+//! for a cloth made from the meshes below the body, of the `Mesh3d` of each of them; the user's own
+//! handle is remembered in [`SkinSource`] and its asset never written. Materials are the user's,
+//! untouched. Without an `Assets<Mesh>` in the app nothing is drawn.
 
 mod cloth;
+mod mesh;
 mod rope;
 mod surface;
 
+pub use crate::recipe::{DerivedMesh, ReplacedRig, SkinSource};
 pub use cloth::ClothSkin;
+pub use mesh::MeshSkin;
 pub use rope::RopeSkin;
 
 use crate::{
@@ -26,8 +30,8 @@ use bevy::{
     prelude::*,
 };
 
-/// Draws bodies. Systems in run order, in [`PliantSystems::Skin`]: `bind` and `draw` of each kind of
-/// skin.
+/// Draws bodies. Systems in run order, in [`PliantSystems::Skin`]: `unbind_meshes`; `bind` of each kind
+/// of skin, `bind_meshes`; `draw` of each kind, `draw_meshes`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SkinPlugin;
 
@@ -42,28 +46,27 @@ impl Plugin for SkinPlugin {
         )
         .add_systems(
             PostUpdate,
-            (bind::<ClothSkin, Cloth>, bind::<RopeSkin, Rope>, draw::<ClothSkin>, draw::<RopeSkin>)
+            (
+                mesh::unbind_meshes,
+                (bind::<ClothSkin, Cloth>, bind::<RopeSkin, Rope>, mesh::bind_meshes).chain(),
+                (draw::<ClothSkin>, draw::<RopeSkin>, mesh::draw_meshes).chain(),
+            )
                 .chain()
                 .in_set(PliantSystems::Skin)
                 .run_if(resource_exists::<Assets<Mesh>>),
-        );
+        )
+        .add_observer(mesh::hide_parts)
+        .add_observer(mesh::show_parts);
     }
 }
-
-/// The mesh that the body had before it was bound.
-#[derive(Component, Clone, Debug, Default)]
-pub struct SkinSource(pub Option<Handle<Mesh>>);
-
-/// The derived mesh of a body.
-#[derive(Component, Clone, Debug)]
-pub struct DerivedMesh(pub Handle<Mesh>);
 
 /// How a kind of body is drawn.
 pub(crate) trait Skin: Component + Sized {
     /// The recipe that it draws.
     type Recipe: Component + Clone + PartialEq + Default + Reflect + TypePath;
-    /// Prepares drawing of a body built from `recipe`, where particles have `radius` m unless it says so.
-    fn bind(recipe: &Self::Recipe, radius: f32) -> Self;
+    /// Prepares drawing of a body built from `recipe`, where particles have `radius` m unless it says so;
+    /// `None` if it is not this that draws it.
+    fn bind(recipe: &Self::Recipe, radius: f32) -> Option<Self>;
     /// A mesh in the rest pose.
     fn mesh(&self) -> Mesh;
     /// Writes the drawn pose into the mesh, in the body's frame; the box that encloses it.
@@ -79,6 +82,7 @@ fn bind<S: Skin<Recipe = R>, R: Component + Clone + PartialEq + Default + Reflec
             Option<&DerivedMesh>,
             Option<&Mesh2d>,
             Option<&Mesh3d>,
+            Has<S>,
         ),
         Or<(Changed<crate::recipe::BuiltFrom<R>>, Without<DerivedMesh>)>,
     >,
@@ -86,8 +90,14 @@ fn bind<S: Skin<Recipe = R>, R: Component + Clone + PartialEq + Default + Reflec
     mut meshes: ResMut<Assets<Mesh>>,
     mut commands: Commands,
 ) {
-    for (body, built, derived, flat, solid) in &bodies {
-        let skin = S::bind(&built.0, settings.particle_radius);
+    for (body, built, derived, flat, solid, bound) in &bodies {
+        let Some(skin) = S::bind(&built.0, settings.particle_radius) else {
+            if bound {
+                commands.entity(body).try_remove::<S>();
+                restore(&mut commands, body, flat.is_some());
+            }
+            continue;
+        };
         let mesh = skin.mesh();
         let mut entity = commands.entity(body);
         // A body that is bound again keeps its mesh asset.
@@ -106,6 +116,30 @@ fn bind<S: Skin<Recipe = R>, R: Component + Clone + PartialEq + Default + Reflec
             entity.try_insert(Mesh3d(handle));
         }
     }
+}
+
+/// Gives an entity back the mesh that it had before one of ours took its place.
+fn restore(commands: &mut Commands, entity: Entity, flat: bool) {
+    commands.queue(move |world: &mut World| {
+        let Ok(mut entity) = world.get_entity_mut(entity) else { return };
+        let (Some(SkinSource(source)), Some(derived)) =
+            (entity.take::<SkinSource>(), entity.take::<DerivedMesh>())
+        else {
+            return;
+        };
+        entity.remove::<(NoAutoAabb, Aabb)>();
+        let now = entity.get::<Mesh2d>().map(|m| &m.0).or(entity.get::<Mesh3d>().map(|m| &m.0));
+        if now != Some(&derived.0) {
+            // The user has given it another meanwhile.
+            return;
+        }
+        match (source, flat) {
+            (Some(source), true) => drop(entity.insert(Mesh2d(source))),
+            (Some(source), false) => drop(entity.insert(Mesh3d(source))),
+            (None, true) => drop(entity.remove::<Mesh2d>()),
+            (None, false) => drop(entity.remove::<Mesh3d>()),
+        }
+    });
 }
 
 /// Lets meshes follow the drawn poses.

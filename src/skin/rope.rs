@@ -9,7 +9,7 @@
 
 use super::{
     Skin,
-    cloth::{put_vec3, take_vec3},
+    surface::{put_vec3, take_vec3},
 };
 use crate::{recipe::Rope, solver::DrawnPose};
 use bevy::{
@@ -37,9 +37,9 @@ pub struct RopeSkin {
 impl Skin for RopeSkin {
     type Recipe = Rope;
 
-    fn bind(recipe: &Rope, radius: f32) -> Self {
+    fn bind(recipe: &Rope, radius: f32) -> Option<Self> {
         let radius = recipe.thickness.map_or(radius, |thickness| 0.5 * thickness);
-        Self { particles: recipe.particles, length: recipe.length, radius }
+        Some(Self { particles: recipe.particles, length: recipe.length, radius })
     }
 
     fn mesh(&self) -> Mesh {

@@ -136,3 +136,12 @@ pub fn exact_positions(app: &App, body: Entity) -> Vec<bevy::math::DVec3> {
         })
         .collect()
 }
+
+/// Gives a cloth from a grid another size.
+pub fn resize(app: &mut App, cloth: Entity, to: UVec2) {
+    let mut cloth = app.world_mut().get_mut::<Cloth>(cloth).expect("a cloth");
+    match &mut cloth.shape {
+        ClothShape::Grid { size, .. } => *size = to,
+        ClothShape::Mesh { .. } => panic!("a mesh has no size"),
+    }
+}
