@@ -13,7 +13,8 @@ mod geodesic;
 mod plan;
 mod rope;
 
-pub use build::{BodyBuilt, BodyFailed, BuiltFrom, BuiltScale, Rebuild, RecipeMade};
+pub use crate::particle::BuiltScale;
+pub use build::{BodyBuilt, BodyFailed, BuiltFrom, Rebuild, RecipeMade};
 pub use cloth::{Cloth, ClothMass, ClothPins, ClothTopology, grid_triangles};
 pub use error::BuildError;
 pub use rope::{Rope, RopePins};

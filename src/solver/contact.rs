@@ -9,6 +9,7 @@ use super::{
     diagnostics::{SolverDiagnostics, Stage},
     mirror::{IslandView, Mirror, MirrorObstacle},
     settings::{SolverSettings, StepTime},
+    soft_contact,
     tasks::for_each_island,
     velocity::Momentum,
 };
@@ -65,8 +66,9 @@ pub(super) fn contacts(
     mut diagnostics: ResMut<SolverDiagnostics>,
 ) {
     let started = SolverDiagnostics::start();
+    let allowance = allowance(&settings, &time);
+    soft_contact::project(&mut mirror, settings.max_tasks, &time, allowance);
     if !mirror.obstacles.is_empty() {
-        let allowance = allowance(&settings, &time);
         for_each_island(&mut mirror.awake(), settings.max_tasks, |view| {
             push_out(view, &time, allowance);
         });

@@ -5,6 +5,7 @@ use super::{
     mirror::{Activity, Kinematic, KinematicPath, Mirror, MirrorObstacle, Pin, exact_position},
     settings::{AppliedForce, BodySettings, SolverSettings, StepTime},
     sleep::{SleepRule, join_wake_groups},
+    soft_contact,
     target::Targets,
     types::ConstraintTypes,
 };
@@ -68,6 +69,7 @@ pub(super) fn gather(world: &mut World, mut queries: Local<Option<Queries>>) {
         kinematics(world, mirror, queries, 1e-3 * settings.length_unit());
         obstacles(world, mirror, queries);
         dynamics(world, mirror, &time, &mut doomed);
+        soft_contact::gather(world, mirror, &time);
         let rule = SleepRule::new(&settings, time.tick);
         join_wake_groups(mirror, &rule);
         mirror.fresh = false;
@@ -167,6 +169,7 @@ fn weights(world: &mut World, mirror: &mut Mirror, queries: &mut Queries) {
         island.batches.iter_mut().flatten().for_each(|b| b.refresh_weights(weights));
     }
     mirror.weights_changed = false;
+    mirror.soft.stale = true;
 }
 
 fn oriented(world: &World, mirror: &mut Mirror, queries: &mut Queries) {

@@ -4,6 +4,7 @@ use super::{
     diagnostics::{SolverDiagnostics, Stage},
     mirror::{IslandView, KinematicPath, Mirror},
     settings::{SolverSettings, StepTime},
+    soft_contact,
     tasks::for_each_island,
     velocity::Momentum,
 };
@@ -20,6 +21,7 @@ pub(super) fn predict(
     let started = SolverDiagnostics::start();
     for_each_island(&mut mirror.awake(), settings.max_tasks, |view| predict_island(view, &time));
     mirror.dynamics.iter_mut().for_each(|set| set.begin_substep());
+    soft_contact::begin_substep_across(&mut mirror, &time);
     diagnostics.stop(Stage::Predict, started);
 }
 
@@ -55,6 +57,7 @@ pub(super) fn predict_island(view: &mut IslandView<'_>, time: &StepTime) {
     hold(view, time.sweep());
     let island = &mut *view.island;
     island.batches.iter_mut().flatten().for_each(|batch| batch.begin_substep(h));
+    soft_contact::begin_substep_within(view, time);
     view.contacts.begin_substep(view.shared.obstacles.len(), view.position.len());
     let restore = view.island.restore_momentum && !view.island.touched;
     view.contacts.momentum = restore.then(|| Momentum::of(view));
