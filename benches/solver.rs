@@ -82,5 +82,22 @@ fn cloth_build(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, cloth_tick, cloth_update, cloth_tasks, cloth_build);
+/// A 100×100 cloth in self-contact beside the same in air, on one thread: hanging flat, and lying in five
+/// layers on a floor. Elements: particles × substeps, so the difference of the times per element is what
+/// contact costs a particle and substep.
+fn contact(c: &mut Criterion) {
+    let mut group = c.benchmark_group("contact");
+    group.sample_size(30);
+    let particles = u64::from(MEDIUM.x * MEDIUM.y);
+    group.throughput(Throughput::Elements(particles * u64::from(common::SUBSTEPS)));
+    let mut air = app_with_cloths(MEDIUM, 1, 1);
+    group.bench_function("air", |b| b.iter_custom(|n| ticks(&mut air, n)));
+    let mut flat = common::touching_cloth(None);
+    group.bench_function("self_flat", |b| b.iter_custom(|n| ticks(&mut flat, n)));
+    let mut folded = common::touching_cloth(Some(5));
+    group.bench_function("self_folded", |b| b.iter_custom(|n| ticks(&mut folded, n)));
+    group.finish();
+}
+
+criterion_group!(benches, cloth_tick, cloth_update, cloth_tasks, cloth_build, contact);
 criterion_main!(benches);

@@ -112,3 +112,34 @@ pub fn app_with_cloths(size: UVec2, count: u32, max_tasks: usize) -> App {
     assert_eq!(diagnostics.awake_islands, count as usize);
     app
 }
+
+/// An app with one 100×100 cloth in self-contact, warmed up: hanging from two corners, or lying on a
+/// floor in as many layers as `folds` says.
+pub fn touching_cloth(folds: Option<u32>) -> App {
+    const SIZE: UVec2 = UVec2::new(100, 100);
+    let mut app = app(1);
+    let settings = BodySettings { self_contact: true, ..default() };
+    let Some(folds) = folds else {
+        app.world_mut().spawn((seed_cloth(SIZE), settings));
+        (0..WARM_UP).for_each(|_| app.update());
+        return app;
+    };
+    app.world_mut().spawn((Obstacle::HALF_SPACE, Transform::from_xyz(0.0, -SPACING, 0.0)));
+    let cloth = seed_cloth(SIZE).pinned(ClothPins::None);
+    let body = app.world_mut().spawn((cloth, settings)).id();
+    app.update();
+    let members: Vec<Entity> = app.world().get::<Particles>(body).unwrap().iter().collect();
+    let rows = SIZE.y / folds;
+    for (i, member) in members.into_iter().enumerate() {
+        let (row, column) = (i as u32 / SIZE.x, i as u32 % SIZE.x);
+        let (layer, place) = (row / rows, row % rows);
+        let along = if layer % 2 == 0 { place } else { rows - 1 - place };
+        let at = Vec3::new(column as f32, 1.0 + layer as f32, along as f32) * SPACING;
+        app.world_mut().get_mut::<Particle>(member).unwrap().position = at;
+    }
+    // Until it lies still.
+    (0..200).for_each(|_| app.update());
+    let diagnostics = app.world().resource::<SolverDiagnostics>();
+    assert!(diagnostics.soft_contacts as u32 > SIZE.x * SIZE.y / 2, "the layers do not touch");
+    app
+}

@@ -77,7 +77,12 @@ pub(super) fn find(mirror: &mut Mirror, time: &StepTime) {
     boxes.sort_unstable_by(|a, b| a.min.x.total_cmp(&b.min.x).then(a.island.cmp(&b.island)));
     let mut found: Vec<([u32; 2], f32)> = Vec::new();
     for (n, first) in boxes.iter().enumerate() {
+        let particles = mirror.islands[first.island as usize].particles().len();
+        let most = found.len() + MOST_PARTNERS + particles;
         for second in boxes[n + 1..].iter().take_while(|second| second.min.x <= first.max.x) {
+            if found.len() >= most {
+                break;
+            }
             let apart = first.min.cmpgt(second.max) | second.min.cmpgt(first.max);
             let islands = [first.island.min(second.island), first.island.max(second.island)];
             let distance = if apart.any() { 0.0 } else { widest(mirror, islands) };

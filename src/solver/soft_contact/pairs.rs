@@ -78,6 +78,12 @@ impl Moving<'_> {
 /// A pair that moved further than this part of its distance in a substep keeps its first normal.
 const FAST: f32 = 0.3;
 
+/// A correction above this part of its distance calls for another sweep.
+const MUCH: f32 = 0.05;
+
+/// Most sweeps over the pairs in one iteration.
+const MOST_SWEEPS: usize = 4;
+
 impl PairList {
     /// Forgets all pairs, but not what touched in this substep.
     pub fn clear_pairs(&mut self) {
@@ -98,18 +104,30 @@ impl PairList {
         self.touches.len()
     }
 
-    /// Projects every pair once; `swept` ones by the way they went in the substep.
+    /// Projects every pair; `swept` ones by the way they went in the substep. Where that moved any by
+    /// much, again: in a fast heap each pushes others into the next.
     pub fn project(&mut self, moving: &mut Moving<'_>, swept: bool) {
+        for _ in 0..MOST_SWEEPS {
+            if !self.sweep(moving, swept) {
+                return;
+            }
+        }
+    }
+
+    /// Projects every pair once; whether any was moved by much.
+    fn sweep(&mut self, moving: &mut Moving<'_>, swept: bool) -> bool {
         let Self { pairs, touches } = self;
+        let mut much = false;
         for (number, pair) in pairs.iter_mut().enumerate() {
             let [i, j] = pair.particles.map(|p| p as usize);
             let now = moving.position[j] + moving.shift - moving.position[i];
             if now.dot(now) < pair.distance * pair.distance
                 || (swept && passes(moving.before([i, j]), now, pair.distance))
             {
-                touch(number, pair, now, moving, touches);
+                much |= touch(number, pair, now, moving, touches) > MUCH * pair.distance;
             }
         }
+        much
     }
 
     /// Restitution (none) and friction of what touched, after velocities are updated.
@@ -151,23 +169,23 @@ pub(super) fn closest(before: Vec4, now: Vec4) -> Vec4 {
     before + at * way
 }
 
-/// Pushes a pair apart that is too near, or came too near on its way.
+/// Pushes a pair apart that is too near, or came too near on its way; by how much (m).
 fn touch(
     number: usize,
     pair: &mut Pair,
     now: Vec4,
     moving: &mut Moving<'_>,
     touches: &mut Vec<Touch>,
-) {
+) -> f32 {
     let [i, j] = pair.particles.map(|p| p as usize);
     let (wi, wj) = (moving.inverse_mass[i], moving.inverse_mass[j]);
     let before = moving.before([i, j]);
-    let Some(normal) = normal(before, now, pair) else { return };
+    let Some(normal) = normal(before, now, pair) else { return 0.0 };
     let gap = normal.dot(now);
     let correction = (pair.distance - gap).min(normal.dot(before) - gap + moving.allowance);
     // Not above 0 includes what is not a number.
     if !(correction > 0.0 && correction < f32::MAX) {
-        return;
+        return 0.0;
     }
     let push = (correction / (wi + wj)) * normal;
     moving.position[i] -= wi * push;
@@ -175,7 +193,7 @@ fn touch(
     if let Some(touch) = touches.get_mut(pair.touch as usize) {
         touch.correction += correction;
         touch.normal = normal;
-        return;
+        return correction;
     }
     let OldPositions { velocity, velocity_change, .. } = moving.old;
     let relative = velocity[j] + velocity_change[j] - (velocity[i] + velocity_change[i]);
@@ -187,6 +205,7 @@ fn touch(
         correction,
         speed_before: relative.dot(normal),
     });
+    correction
 }
 
 /// The direction in which a pair is pushed apart, seen from its first particle.

@@ -88,7 +88,13 @@ pub(super) fn follow(world: &World, mirror: &mut Mirror) {
         work_out(world, mirror);
     }
     for body in &mut mirror.bodies {
-        body.contact_radius = body.radius.max(0.5 * body.edge).min(MAX_RADIUS);
+        body.contact_radius = body
+            .radius
+            .max(
+                0.5 * body.edge
+                    * std::env::var("SC_SCALE").map_or(1.0, |v| v.parse::<f32>().unwrap()),
+            )
+            .min(MAX_RADIUS);
         let root = |coefficient: f32| coefficient.max(0.0).min(1e12).sqrt();
         let Friction { fixed, sliding } = body.friction;
         body.root_friction = Friction { fixed: root(fixed), sliding: root(sliding) };
