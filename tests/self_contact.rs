@@ -212,12 +212,6 @@ fn assert_folded(height: f32, cloth: Cloth) {
     let least = nearest(&x, grid_neighbours(60));
     let through = crossings(&x, &triangles(&app, body));
     let top = x.iter().map(|p| p.y).fold(0.0, f32::max);
-    println!(
-        "from {height} m: nearest {least}, {through} edges through triangles, {top} m high, \
-         energy {}, {} contacts",
-        kinetic_energy(&mut app),
-        app.world().resource::<SolverDiagnostics>().soft_contacts
-    );
     assert!(top > 0.03 && top < 0.5, "it lies in folds: {top} m high");
     assert!(least > 0.8 * SPACING, "{least}");
     assert_eq!(through, 0);
@@ -235,28 +229,6 @@ fn a_cloth_dropped_in_folds_from_a_hand_does_not_pass_through_itself() {
 #[test]
 fn a_cloth_dropped_in_folds_from_a_table_does_not_pass_through_itself() {
     assert_folded(1.5, cloth());
-}
-
-#[test]
-fn experiment() {
-    let h: f32 = std::env::var("SC_H").map_or(1.5, |v| v.parse().unwrap());
-    let (mut app, body) = drop_in_folds(h, cloth(), touching());
-    let mut stage = std::time::Duration::ZERO;
-    for t in 0..64 * 4 {
-        tick(&mut app, 1);
-        stage +=
-            app.world().resource::<SolverDiagnostics>().stage(bevy_pliant::solver::Stage::Contacts);
-        if t % 16 == 15 {
-            let x = positions(&app, body);
-            println!(
-                "{t} {} {} {:?}",
-                crossings(&x, &triangles(&app, body)),
-                nearest(&x, grid_neighbours(60)),
-                stage / 16
-            );
-            stage = std::time::Duration::ZERO;
-        }
-    }
 }
 
 #[test]
@@ -446,7 +418,6 @@ fn friction_holds_a_cloth_on_a_tilted_one_up_to_its_coefficient() {
     let friction = Friction::new(0.5);
     let [holds, slides, slips] =
         [slide(0.4, friction), slide(0.7, friction), slide(0.4, Friction::NONE)];
-    println!("{holds} {slides} {slips}");
     assert!(holds.abs() < 0.004, "{holds}");
     assert!(slides > 0.08, "{slides}");
     assert!(slips > 0.3, "{slips}");
@@ -504,7 +475,6 @@ fn fast_cloths_do_not_pass_through_one_another() {
         tick(&mut app, 24);
         let (x, triangles) = together(&app, &both);
         let through = crossings(&x, &triangles);
-        println!("{speed} m/s: {through}");
         let side = |body| positions(&app, body).iter().map(|p| p.z).sum::<f32>();
         assert!(side(both[0]) > side(both[1]), "at {speed} m/s they passed");
         assert_eq!(through, 0, "at {speed} m/s");
@@ -523,7 +493,6 @@ fn a_cloth_on_another_sleeps_and_wakes_with_it() {
         tick(&mut app, 1);
         ticks += 1;
     }
-    println!("asleep after {ticks} ticks");
     assert_eq!(awake(&app), 0, "they do not sleep");
     let particle = particles(&app, low)[0];
     app.world_mut().get_mut::<Particle>(particle).unwrap().velocity.y = 0.1;
@@ -730,6 +699,5 @@ fn a_cloth_pressed_onto_a_line_comes_apart_and_stays_finite() {
         (speeds.iter().copied().fold(0.0, f32::max), speeds[speeds.len() - 1])
     };
     let (with, without) = (fastest(touching()), fastest(BodySettings::default()));
-    println!("{with:?} {without:?}");
-    assert!(with.0 < 1.5 * without.0 && with.1 < 5.0);
+    assert!(with.0 < 1.5 * without.0 && with.1 < 1.5 * without.1 + 1.0, "{with:?} {without:?}");
 }

@@ -137,7 +137,7 @@ pub(crate) struct MirrorBody {
     pub layers: ContactLayers,
     pub self_contact: bool,
     pub soft_contact: bool,
-    /// Mean length of the shortest edge at each particle (m), where particles touch one another; 0 without.
+    /// Mean length of its edges (m), where its particles touch others; 0 without.
     pub edge: f32,
     /// Radius for contact with particles (m), and roots of the coefficients of friction.
     pub contact_radius: f32,

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!    o───o───o───o       Particles are spheres that touch at the distance d of their centres: twice the
-//!      ╲ ↕ d             radius within a body, r_a + r_b between two. Where a body's edges are longer than
-//!    o───o───o───o       it is thick, d is the mean length of the shortest edge at each particle: spheres
+//!      ╲ ↕ d             radius within a body, r_a + r_b between two. Where a body's edges are longer
+//!    o───o───o───o       than it is thick, their mean length takes the place of its thickness: spheres
 //!     ← edge →           that do not meet along the edges let other edges through.
 //! ```
 //!
@@ -119,13 +119,15 @@ pub(super) fn project(mirror: &mut Mirror, max_tasks: usize, time: &StepTime, al
 pub(super) fn velocities_within(view: &mut IslandView<'_>, time: &StepTime) {
     let Some(soft) = &view.island.soft else { return };
     let (bodies, body) = (view.shared.bodies, view.body);
-    soft.within.list.velocities(
-        view.velocity,
-        view.velocity_change,
-        view.inverse_mass,
-        |i, j| pairs::pair_friction(bodies, body[i], body[j]),
-        time.h,
-    );
+    let list = &soft.within.list;
+    let (velocity, change) = (&*view.velocity, &mut *view.velocity_change);
+    if let [own] = view.island.bodies[..] {
+        let same = pairs::pair_friction(bodies, own, own);
+        list.velocities(velocity, change, view.inverse_mass, |_, _| same, time.h);
+    } else {
+        let of = |i: usize, j: usize| pairs::pair_friction(bodies, body[i], body[j]);
+        list.velocities(velocity, change, view.inverse_mass, of, time.h);
+    }
 }
 
 /// Velocities of what touched between islands in this substep.

@@ -108,21 +108,23 @@ impl PairList {
     /// much, again: in a fast heap each pushes others into the next.
     pub fn project(&mut self, moving: &mut Moving<'_>, swept: bool) {
         for _ in 0..MOST_SWEEPS {
-            if !self.sweep(moving, swept) {
+            let again =
+                if swept { self.sweep::<true>(moving) } else { self.sweep::<false>(moving) };
+            if !again {
                 return;
             }
         }
     }
 
     /// Projects every pair once; whether any was moved by much.
-    fn sweep(&mut self, moving: &mut Moving<'_>, swept: bool) -> bool {
+    fn sweep<const SWEPT: bool>(&mut self, moving: &mut Moving<'_>) -> bool {
         let Self { pairs, touches } = self;
         let mut much = false;
         for (number, pair) in pairs.iter_mut().enumerate() {
             let [i, j] = pair.particles.map(|p| p as usize);
             let now = moving.position[j] + moving.shift - moving.position[i];
             if now.dot(now) < pair.distance * pair.distance
-                || (swept && passes(moving.before([i, j]), now, pair.distance))
+                || (SWEPT && passes(moving.before([i, j]), now, pair.distance))
             {
                 much |= touch(number, pair, now, moving, touches) > MUCH * pair.distance;
             }
@@ -146,13 +148,25 @@ impl PairList {
             let speed = relative.dot(touch.normal);
             let wanted = speed.min(touch.speed_before.max(0.0));
             let tangential = relative - speed * touch.normal;
-            let (slowed, _) = friction(i, j).apply(tangential.truncate(), touch.correction, h);
-            let change = (wanted - speed) * touch.normal + slowed.extend(0.0) - tangential;
+            let kept = kept(friction(i, j), tangential.length_squared(), touch.correction, h);
+            let change = (wanted - speed) * touch.normal + (kept - 1.0) * tangential;
             let change = change / (wi + wj);
             velocity_change[i] -= wi * change;
             velocity_change[j] += wj * change;
         }
     }
+}
+
+/// The part of a tangential velocity, of this square, that Coulomb friction leaves; see
+/// [`Friction`]. No root is drawn where the pair sticks.
+#[inline(always)]
+fn kept(friction: Friction, squared: f32, correction: f32, h: f32) -> f32 {
+    let grip = friction.fixed * correction;
+    if h * h * squared <= grip * grip {
+        return 0.0;
+    }
+    let speed = squared.sqrt();
+    (speed - friction.sliding * correction / h).max(0.0) / speed
 }
 
 /// Whether a pair came nearer than `distance` on its way from `before` to `now`.
@@ -179,10 +193,18 @@ fn touch(
 ) -> f32 {
     let [i, j] = pair.particles.map(|p| p as usize);
     let (wi, wj) = (moving.inverse_mass[i], moving.inverse_mass[j]);
-    let before = moving.before([i, j]);
-    let Some(normal) = normal(before, now, pair) else { return 0.0 };
-    let gap = normal.dot(now);
-    let correction = (pair.distance - gap).min(normal.dot(before) - gap + moving.allowance);
+    let length = now.length();
+    let overlap = pair.distance - length;
+    let (normal, correction) =
+        if overlap > 0.0 && overlap <= moving.allowance.min(FAST * pair.distance) {
+            // So little may be undone in full, whatever was there before.
+            (now / length, overlap)
+        } else {
+            let before = moving.before([i, j]);
+            let Some(normal) = normal(before, now, pair) else { return 0.0 };
+            let gap = normal.dot(now);
+            (normal, (pair.distance - gap).min(normal.dot(before) - gap + moving.allowance))
+        };
     // Not above 0 includes what is not a number.
     if !(correction > 0.0 && correction < f32::MAX) {
         return 0.0;

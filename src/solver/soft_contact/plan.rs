@@ -22,7 +22,7 @@ pub(super) struct Plan {
 }
 
 /// Least and greatest margin, as parts of the contact distance.
-const MARGIN: [f32; 2] = [0.3, 1.0];
+const MARGIN: [f32; 2] = [0.12, 1.0];
 
 /// Relative motion in a substep above which ways are looked at, as a part of the contact distance.
 const SWEPT: f32 = 0.9;

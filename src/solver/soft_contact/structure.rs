@@ -88,13 +88,7 @@ pub(super) fn follow(world: &World, mirror: &mut Mirror) {
         work_out(world, mirror);
     }
     for body in &mut mirror.bodies {
-        body.contact_radius = body
-            .radius
-            .max(
-                0.5 * body.edge
-                    * std::env::var("SC_SCALE").map_or(1.0, |v| v.parse::<f32>().unwrap()),
-            )
-            .min(MAX_RADIUS);
+        body.contact_radius = body.radius.max(0.5 * body.edge).min(MAX_RADIUS);
         let root = |coefficient: f32| coefficient.max(0.0).min(1e12).sqrt();
         let Friction { fixed, sliding } = body.friction;
         body.root_friction = Friction { fixed: root(fixed), sliding: root(sliding) };
@@ -133,15 +127,14 @@ fn work_out(world: &World, mirror: &mut Mirror) {
             mirror.islands[number].soft = None;
             continue;
         }
-        let mut shortest = vec![f32::INFINITY; island.particles().len()];
-        let mut structure = join(island, &mut shortest);
+        let start = island.slots.start;
+        let mut structure = join(island, |particle, length| {
+            let edges = &mut edges[mirror.body[start + particle as usize] as usize];
+            edges.sum += f64::from(length);
+            edges.count += 1;
+        });
         for (place, slot) in island.particles().enumerate() {
             let body = mirror.body[slot];
-            if shortest[place].is_finite() {
-                let edges = &mut edges[body as usize];
-                edges.sum += f64::from(shortest[place]);
-                edges.count += 1;
-            }
             let MirrorBody { soft_contact, self_contact, entity, .. } =
                 mirror.bodies[body as usize];
             // A body in several islands touches itself across them.
@@ -161,21 +154,21 @@ fn work_out(world: &World, mirror: &mut Mirror) {
     }
 }
 
-/// Who is joined to whom, and the shortest distance constraint at each particle (m).
-fn join(island: &Island, shortest: &mut [f32]) -> Structure {
+/// Who is joined to whom; calls `edge` with each end of each distance constraint and its length (m).
+fn join(island: &Island, mut edge: impl FnMut(u32, f32)) -> Structure {
     let mut joined: Vec<[u32; 2]> = Vec::new();
     for batch in island.batches.iter().flatten() {
         batch.joined(&mut |[i, j], length| {
             joined.extend([[i, j], [j, i]]);
-            let length = length.filter(|l| l.is_finite() && *l > 0.0).unwrap_or(f32::INFINITY);
-            for end in [i, j] {
-                shortest[end as usize] = shortest[end as usize].min(length);
+            if let Some(length) = length.filter(|l| l.is_finite() && *l > 0.0) {
+                edge(i, length);
+                edge(j, length);
             }
         });
     }
     joined.sort_unstable();
     joined.dedup();
-    let mut starts = vec![0; shortest.len() + 1];
+    let mut starts = vec![0; island.particles().len() + 1];
     for [i, _] in &joined {
         starts[*i as usize + 1] += 1;
     }
