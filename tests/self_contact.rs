@@ -470,14 +470,19 @@ fn momentum_is_kept_between_bodies_in_free_flight() {
 
 #[test]
 fn fast_cloths_do_not_pass_through_one_another() {
+    // At 20.5 m/s a particle crosses the thickness in one substep.
     for speed in [5.0, 20.0, 60.0] {
         let (mut app, both) = meet(speed, 0.011);
-        tick(&mut app, 24);
-        let (x, triangles) = together(&app, &both);
-        let through = crossings(&x, &triangles);
-        let side = |body| positions(&app, body).iter().map(|p| p.z).sum::<f32>();
-        assert!(side(both[0]) > side(both[1]), "at {speed} m/s they passed");
-        assert_eq!(through, 0, "at {speed} m/s");
+        let mut contacts = 0;
+        for _ in 0..10 {
+            tick(&mut app, 1);
+            let (x, triangles) = together(&app, &both);
+            assert_eq!(crossings(&x, &triangles), 0, "at {speed} m/s");
+            contacts += app.world().resource::<SolverDiagnostics>().soft_contacts;
+        }
+        assert!(contacts > 30, "they meet");
+        let [first, second] = both.map(|body| positions(&app, body));
+        assert!(first.iter().zip(&second).all(|(a, b)| a.z > b.z), "at {speed} m/s they passed");
         assert!(all_finite(&mut app));
     }
 }
@@ -689,15 +694,11 @@ fn a_cloth_pressed_onto_a_line_comes_apart_and_stays_finite() {
             let rest = app.world().get::<RestPose>(particle).unwrap().position;
             app.world_mut().get_mut::<Particle>(particle).unwrap().position = rest.with_y(0.0);
         }
-        let mut speeds = Vec::new();
-        for _ in 0..64 * 3 {
-            tick(&mut app, 1);
-            let particles = common::all_particles(&mut app);
-            speeds.push(particles.iter().map(|(_, p)| p.velocity.length()).fold(0.0, f32::max));
-        }
+        tick(&mut app, 64 * 3);
         assert!(all_finite(&mut app));
-        (speeds.iter().copied().fold(0.0, f32::max), speeds[speeds.len() - 1])
+        let particles = common::all_particles(&mut app);
+        particles.iter().map(|(_, p)| p.velocity.length()).fold(0.0, f32::max)
     };
     let (with, without) = (fastest(touching()), fastest(BodySettings::default()));
-    assert!(with.0 < 1.5 * without.0 && with.1 < 1.5 * without.1 + 1.0, "{with:?} {without:?}");
+    assert!(with < 1.5 * without + 1.0, "{with} {without}");
 }

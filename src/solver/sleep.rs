@@ -104,7 +104,7 @@ pub(super) fn sleep(
     freeze_faults(mirror, &told, &mut commands);
     let rule = SleepRule::new(&settings, time.tick);
     if rule.enabled {
-        count_still_ticks(mirror, STILL_SPEED * settings.length_unit());
+        count_still_ticks(mirror, STILL_SPEED * settings.length_unit(), rule.ticks);
         let mut restless = vec![false; mirror.islands.len()];
         for island in &mirror.islands {
             restless[island.group as usize] |= island.activity == Activity::Awake
@@ -125,7 +125,7 @@ pub(super) fn sleep(
     diagnostics.stop(Stage::Sleep, started);
 }
 
-fn count_still_ticks(mirror: &mut Mirror, still_speed: f32) {
+fn count_still_ticks(mirror: &mut Mirror, still_speed: f32, enough: u32) {
     let Mirror {
         islands, still, position, body, bodies, oriented, velocity, velocity_change, ..
     } = mirror;
@@ -138,7 +138,9 @@ fn count_still_ticks(mirror: &mut Mirror, still_speed: f32) {
             let is_near = world.distance_squared(*place) <= near * near;
             if !is_near {
                 *place = world;
-                *ticks = 0;
+                // One of many that creep leaves its place at any time: what took long enough to leave, twice
+                // over, is still.
+                *ticks = if *ticks >= 2 * enough { enough } else { 0 };
             } else {
                 *ticks = ticks.saturating_add(1);
             }

@@ -195,21 +195,22 @@ fn touch(
     let (wi, wj) = (moving.inverse_mass[i], moving.inverse_mass[j]);
     let length = now.length();
     let overlap = pair.distance - length;
-    let (normal, correction) =
+    // So little may be undone in full, whatever was there before.
+    let Meeting { normal, push } =
         if overlap > 0.0 && overlap <= moving.allowance.min(FAST * pair.distance) {
-            // So little may be undone in full, whatever was there before.
-            (now / length, overlap)
+            let normal = now / length;
+            Meeting { normal, push: overlap * normal }
         } else {
             let before = moving.before([i, j]);
-            let Some(normal) = normal(before, now, pair) else { return 0.0 };
-            let gap = normal.dot(now);
-            (normal, (pair.distance - gap).min(normal.dot(before) - gap + moving.allowance))
+            let Some(meeting) = meet(before, now, pair, moving.allowance) else { return 0.0 };
+            meeting
         };
+    let correction = push.dot(normal);
     // Not above 0 includes what is not a number.
     if !(correction > 0.0 && correction < f32::MAX) {
         return 0.0;
     }
-    let push = (correction / (wi + wj)) * normal;
+    let push = push / (wi + wj);
     moving.position[i] -= wi * push;
     moving.position[j] += wj * push;
     if let Some(touch) = touches.get_mut(pair.touch as usize) {
@@ -230,29 +231,46 @@ fn touch(
     correction
 }
 
-/// The direction in which a pair is pushed apart, seen from its first particle.
-fn normal(before: Vec4, now: Vec4, pair: &Pair) -> Option<Vec4> {
+/// How a pair met.
+struct Meeting {
+    /// Seen from its first particle.
+    normal: Vec4,
+    /// What must be added to the way between the two (m).
+    push: Vec4,
+}
+
+/// How a pair met that moved from `before` to `now`, if it did.
+fn meet(before: Vec4, now: Vec4, pair: &Pair, allowance: f32) -> Option<Meeting> {
     let d = pair.distance;
-    let way = now - before;
     let tiny = 1e-6 * d;
-    let fast = way.length_squared() > (FAST * d) * (FAST * d);
-    if !fast {
-        let length = now.length();
-        return Some(if length > tiny { now / length } else { any_direction(pair) });
+    let way = now - before;
+    let moved = way.length_squared();
+    let towards = |place: Vec4| {
+        let length = place.length();
+        if length > tiny { place / length } else { any_direction(pair) }
+    };
+    let along = |normal: Vec4| {
+        let gap = normal.dot(now);
+        let least = (d - gap).min(normal.dot(before) - gap + allowance);
+        Meeting { normal, push: least * normal }
+    };
+    if moved <= (FAST * d) * (FAST * d) {
+        return Some(along(towards(now)));
     }
-    let far = before.length();
-    if far < d {
-        return Some(if far > tiny { before / far } else { any_direction(pair) });
+    if before.length_squared() < d * d {
+        return Some(along(towards(before)));
     }
     // |before + t way| = d for the first time.
-    let (a, b) = (way.length_squared(), before.dot(way));
-    let inside = b * b - a * (before.length_squared() - d * d);
+    let b = before.dot(way);
+    let inside = b * b - moved * (before.length_squared() - d * d);
     if b >= 0.0 || inside < 0.0 {
         return None;
     }
-    let first = before + ((-b - inside.sqrt()) / a).clamp(0.0, 1.0) * way;
-    let length = first.length();
-    (length > tiny).then(|| first / length)
+    let rest = 1.0 - ((-b - inside.sqrt()) / moved).clamp(0.0, 1.0);
+    let normal = towards(now - rest * way);
+    // A way longer than d goes no further than where they met: pushed along the normal, particles
+    // would be strewn about.
+    Some(if moved <= d * d { along(normal) } else { Meeting { normal, push: -rest * way } })
 }
 
 /// A direction for particles at the same place: another for each pair, along x and y, so that it suits
