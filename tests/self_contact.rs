@@ -423,6 +423,31 @@ fn friction_holds_a_cloth_on_a_tilted_one_up_to_its_coefficient() {
     assert!(slips > 0.3, "{slips}");
 }
 
+#[test]
+fn a_held_cloth_that_moves_carries_what_lies_on_it() {
+    let mut app = app();
+    let world = app.world_mut();
+    let settings = BodySettings { soft_contact: true, ..default() };
+    let held = Cloth::grid(UVec2::new(20, 20), SPACING)
+        .with_thickness(SPACING)
+        .pinned(ClothPins::Indices((0..400).collect()));
+    let held = world.spawn((held, settings.clone(), lying(Vec3::new(0.0, 0.0, -0.19)))).id();
+    let small = Cloth::grid(UVec2::splat(6), SPACING).with_thickness(SPACING);
+    let small = world.spawn((small, settings, lying(Vec3::new(0.0, 0.025, -0.05)))).id();
+    tick(&mut app, 64);
+    let middle = |app: &App| {
+        let x = positions(app, small);
+        x.iter().sum::<Vec3>() / x.len() as f32
+    };
+    let start = middle(&app);
+    for _ in 0..64 {
+        app.world_mut().get_mut::<Transform>(held).unwrap().translation.x += 0.5 / 64.0;
+        tick(&mut app, 1);
+    }
+    let moved = middle(&app) - start;
+    assert!((moved.x - 0.5).abs() < 0.05 && moved.y.abs() < 0.01, "{moved}");
+}
+
 fn weightless() -> App {
     app_with(SolverSettings { gravity: Vec3::ZERO, ..undamped() })
 }

@@ -11,10 +11,12 @@
 //! came to touch, at the first time t at which |r₀ + t (r₁ − r₀)| = d: a fast particle is not pushed out
 //! on the far side.
 //!
-//! In the velocity pass (\[MHHR06\] section 3.4 and Coulomb's law) a touching pair separates no faster
-//! than it did before the substep, and friction slows its tangential velocity by at most
-//! μ_k Δ/h, or stops it where h|v_t| ≤ μ_s Δ. Only velocities change: putting x back as well keeps a
-//! stack from settling. Both passes change the two particles by opposite momenta.
+//! A way longer than d goes no further than to where the two met.
+//!
+//! In the velocity pass a touching pair separates no faster than it did before the substep, and Coulomb
+//! friction slows its tangential velocity by at most μ_k Δ/h, or stops it where h|v_t| ≤ μ_s Δ. Only
+//! velocities change: putting x back as well keeps a stack from settling. Both passes change the two
+//! particles by opposite momenta.
 
 use super::super::mirror::MirrorBody;
 use crate::{constraint::OldPositions, obstacle::Friction};

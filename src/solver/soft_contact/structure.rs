@@ -95,12 +95,12 @@ pub(super) fn follow(world: &World, mirror: &mut Mirror) {
     }
     let Mirror { islands, bodies, .. } = mirror;
     for island in islands {
-        let within = island.bodies.iter().enumerate().any(|(n, a)| {
-            island.bodies[n..].iter().any(|b| contact_distance(bodies, *a, *b) > 0.0)
-        });
-        if let Some(soft) = &mut island.soft {
-            soft.structure.within = within;
-        }
+        let Some(soft) = &mut island.soft else { continue };
+        let own = &island.bodies;
+        soft.structure.within = own
+            .iter()
+            .enumerate()
+            .any(|(n, a)| own[n..].iter().any(|b| contact_distance(bodies, *a, *b) > 0.0));
     }
 }
 

@@ -13,6 +13,9 @@ use bevy::{math::Vec4, prelude::*};
 /// More partners than this a particle does not look for: thousands at one place must not be quadratic.
 pub(super) const MOST_PARTNERS: usize = 96;
 
+/// More particles within reach than this are not tried, those that can be no partners among them.
+const MOST_TRIED: usize = 2_048;
+
 /// The island's list of pairs, and what it was made for.
 #[derive(Debug, Default)]
 pub(super) struct Within {
@@ -94,8 +97,10 @@ fn make(view: &IslandView<'_>, soft: &mut SoftIsland, time: &StepTime) {
     let bodies = view.shared.bodies;
     let distance = |a: u32, b: u32| contact_distance(bodies, a, b);
     let own = &view.island.bodies;
-    let pairs = own.iter().enumerate().flat_map(|(n, a)| own[n..].iter().map(move |b| (*a, *b)));
-    let widest = pairs.map(|(a, b)| distance(a, b)).fold(0.0, f32::max);
+    // At least the greatest distance at which any two touch.
+    let radii = own.iter().map(|b| &bodies[*b as usize]);
+    let radii = radii.filter(|b| b.self_contact || b.soft_contact).map(|b| b.contact_radius);
+    let widest = 2.0 * radii.fold(0.0, f32::max);
 
     let count = view.len();
     let horizon = time.substeps.saturating_sub(time.substep) as f32 * time.h;
@@ -121,7 +126,7 @@ fn make(view: &IslandView<'_>, soft: &mut SoftIsland, time: &StepTime) {
     within.grid.build(reach, points);
 
     let single = own.len() == 1;
-    let (mut of, mut found) = (NONE, 0);
+    let (mut of, mut found, mut tried) = (NONE, 0, 0);
     let list = &mut within.list.pairs;
     let accept = |first: &Entry, second: &Entry| {
         let squared = first.position.distance_squared(second.position);
@@ -129,11 +134,15 @@ fn make(view: &IslandView<'_>, soft: &mut SoftIsland, time: &StepTime) {
             return true;
         }
         let (i, j) = (first.index, second.index);
+        if of != i {
+            (of, found, tried) = (i, 0, 0);
+        }
+        tried += 1;
         let (a, b) =
             if single { (own[0], own[0]) } else { (view.body[i as usize], view.body[j as usize]) };
         let of_bodies = if single { widest } else { distance(a, b) };
         if of_bodies <= 0.0 {
-            return true;
+            return tried < MOST_TRIED;
         }
         let distance = structure.distance(i, j, of_bodies, a == b);
         let near = (distance + margin) * stretch;
@@ -145,13 +154,10 @@ fn make(view: &IslandView<'_>, soft: &mut SoftIsland, time: &StepTime) {
         };
         let held = view.inverse_mass[i as usize] + view.inverse_mass[j as usize] == 0.0;
         if distance > 0.0 && squared < near * near && !held {
-            if of != i {
-                (of, found) = (i, 0);
-            }
             found += 1;
             list.push(Pair { particles: [i, j], distance, touch: NONE });
         }
-        of != i || found < MOST_PARTNERS
+        found < MOST_PARTNERS && tried < MOST_TRIED
     };
     within.grid.pairs(accept);
 }
