@@ -27,6 +27,10 @@ use bevy::{
     prelude::*,
 };
 
+/// An island has no more neighbours behind it along x than this many and one for each of its particles:
+/// thousands of loose particles at one place must not be quadratic.
+const MOST_NEIGHBOURS: usize = 32;
+
 /// Up to this many pairs of particles are tried one by one.
 const FEW: usize = 2_048;
 
@@ -78,7 +82,7 @@ pub(super) fn find(mirror: &mut Mirror, time: &StepTime) {
     let mut found: Vec<([u32; 2], f32)> = Vec::new();
     for (n, first) in boxes.iter().enumerate() {
         let particles = mirror.islands[first.island as usize].particles().len();
-        let most = found.len() + MOST_PARTNERS + particles;
+        let most = found.len() + MOST_NEIGHBOURS + particles;
         for second in boxes[n + 1..].iter().take_while(|second| second.min.x <= first.max.x) {
             if found.len() >= most {
                 break;
@@ -388,7 +392,9 @@ fn make(mirror: &Mirror, neighbours: &mut Neighbours, grid: &mut HashGrid, time:
     let (mut of, mut found) = (NONE, 0);
     search(mirror, *islands, reach, grid, |i, j, between| {
         let squared = between.length_squared();
-        if !(squared < reach * reach) {
+        // What is not a number is not near.
+        let near = squared < reach * reach;
+        if !near {
             return true;
         }
         let distance = pair_distance(mirror, i, j);

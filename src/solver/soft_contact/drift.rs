@@ -5,10 +5,10 @@
 //!    i o   o j      i o       o j             |x_i − x_j| ≥ |ref_i − ref_j| (1 − s t) − |δ_i − δ_j|
 //! ```
 //!
-//! δ is measured against a *flow* w = b + A (x_ref − c), the affine motion that fits the velocities
+//! δ is measured against a *flow* `w = b + A (x_ref − c)`, the affine motion that fits the velocities
 //! best. A rigid motion is in it, so a swinging cloth does not use up its margin; s is the norm of the
-//! symmetric part of A, which alone brings particles nearer to one another. All |δ_i − δ_j| are at
-//! most the diagonal of the box that holds all δ: one pass, and no pair need be looked at.
+//! symmetric part of A, which alone brings particles nearer to one another. No `|δ_i − δ_j|` is
+//! more than the diagonal of the box that holds all δ: one pass, and no pair need be looked at.
 
 use bevy::math::{Mat3, Vec3, Vec4};
 

@@ -7,7 +7,7 @@
 //!     ← edge →           that do not meet along the edges let other edges through.
 //! ```
 //!
-//! C = |x_j − x_i| − d ≥ 0, projected after the constraints and before obstacles; `pairs` has the maths.
+//! `C = |x_j − x_i| − d ≥ 0`, projected after the constraints and before obstacles; `pairs` has the maths.
 //! Particles that a constraint joins never touch; those of a body that were nearer than d at rest touch at
 //! a part of that distance.
 //!

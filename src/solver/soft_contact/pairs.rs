@@ -14,7 +14,7 @@
 //! A way longer than d goes no further than to where the two met.
 //!
 //! In the velocity pass a touching pair separates no faster than it did before the substep, and Coulomb
-//! friction slows its tangential velocity by at most μ_k Δ/h, or stops it where h|v_t| ≤ μ_s Δ. Only
+//! friction slows its tangential velocity by at most μ_k Δ/h, or stops it where `h|v_t| ≤ μ_s Δ`. Only
 //! velocities change: putting x back as well keeps a stack from settling. Both passes change the two
 //! particles by opposite momenta.
 

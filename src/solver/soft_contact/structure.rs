@@ -89,7 +89,10 @@ pub(super) fn follow(world: &World, mirror: &mut Mirror) {
     }
     for body in &mut mirror.bodies {
         body.contact_radius = body.radius.max(0.5 * body.edge).min(MAX_RADIUS);
-        let root = |coefficient: f32| coefficient.max(0.0).min(1e12).sqrt();
+        let root = |coefficient: f32| {
+            // Nor what is not a number.
+            if coefficient > 0.0 { coefficient.min(1e12).sqrt() } else { 0.0 }
+        };
         let Friction { fixed, sliding } = body.friction;
         body.root_friction = Friction { fixed: root(fixed), sliding: root(sliding) };
     }

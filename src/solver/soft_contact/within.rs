@@ -130,7 +130,9 @@ fn make(view: &IslandView<'_>, soft: &mut SoftIsland, time: &StepTime) {
     let list = &mut within.list.pairs;
     let accept = |first: &Entry, second: &Entry| {
         let squared = first.position.distance_squared(second.position);
-        if !(squared < reach * reach) {
+        // What is not a number is not near.
+        let near = squared < reach * reach;
+        if !near {
             return true;
         }
         let (i, j) = (first.index, second.index);
