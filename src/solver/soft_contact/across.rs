@@ -234,7 +234,7 @@ fn search(
     grid.build(reach, second.into_iter().map(|j| (j, place(j) + shift)));
     for i in first {
         let x = place(i);
-        grid.near(x, |entry| visit(i, entry.index, entry.position - x));
+        grid.near(x, reach, |entry, way| visit(i, entry.index, way));
     }
 }
 

@@ -96,49 +96,51 @@ impl HashGrid {
         }
     }
 
-    /// Calls `visit` once with each two entries in the same cell or in cells side by side. Where it
-    /// returns false, nothing more is looked for near the first entry.
+    /// Calls `visit` once with each two entries that are nearer than `reach` (m, at most a cell's edge), and
+    /// with the square of their distance. Where it returns false, nothing more is looked for near the first.
     #[inline(always)]
-    pub fn pairs(&self, mut visit: impl FnMut(&Entry, &Entry) -> bool) {
+    pub fn pairs(&self, reach: f32, mut visit: impl FnMut(&Entry, &Entry, f32) -> bool) {
+        let squared_reach = reach * reach;
         for (at, entry) in self.entries.iter().enumerate() {
-            self.after(at, entry, &mut visit);
-        }
-    }
-
-    #[inline(always)]
-    fn after(&self, at: usize, entry: &Entry, visit: &mut impl FnMut(&Entry, &Entry) -> bool) {
-        let own = at + 1..self.starts[bucket(entry.x, entry.row, self.mask) + 1] as usize;
-        let [next, none] = self.run(entry.x.wrapping_add(1), 1, entry.row);
-        for range in [own, next, none] {
-            for other in &self.entries[range] {
-                if other.row == entry.row && !visit(entry, other) {
-                    return;
-                }
-            }
-        }
-        for side in HALF_OF_THE_ROWS {
-            let row = shifted(entry.row, side);
-            for range in self.run(entry.x.wrapping_sub(1), 3, row) {
-                for other in &self.entries[range] {
-                    if other.row == row && !visit(entry, other) {
-                        return;
+            let mut meet = |row: u64, others: &[Entry]| {
+                for other in others {
+                    let squared = entry.position.distance_squared(other.position);
+                    if squared < squared_reach && other.row == row && !visit(entry, other, squared)
+                    {
+                        return false;
                     }
                 }
+                true
+            };
+            // The rest of its own cell and the next one, then the rows on one side.
+            let own = at + 1..self.starts[bucket(entry.x, entry.row, self.mask) + 1] as usize;
+            let [next, _] = self.run(entry.x.wrapping_add(1), 1, entry.row);
+            let mut go_on = meet(entry.row, &self.entries[own]);
+            go_on = go_on && meet(entry.row, &self.entries[next]);
+            for side in HALF_OF_THE_ROWS {
+                let row = shifted(entry.row, side);
+                for run in self.run(entry.x.wrapping_sub(1), 3, row) {
+                    go_on = go_on && (run.is_empty() || meet(row, &self.entries[run]));
+                }
             }
         }
     }
 
-    /// Calls `visit` with each entry in the cell of `position` and in those beside it, until it
-    /// returns false.
+    /// Calls `visit` with each entry nearer than `reach` (m, at most a cell's edge) to `position`, and with
+    /// the way to it, until it returns false.
     #[inline(always)]
-    pub fn near(&self, position: Vec4, mut visit: impl FnMut(&Entry) -> bool) {
+    pub fn near(&self, position: Vec4, reach: f32, mut visit: impl FnMut(&Entry, Vec4) -> bool) {
         let (x, middle) = self.cell(position);
         for dz in -1..=1 {
             for dy in -1..=1 {
                 let row = shifted(middle, [dy, dz]);
-                for range in self.run(x.wrapping_sub(1), 3, row) {
-                    for other in &self.entries[range] {
-                        if other.row == row && !visit(other) {
+                for run in self.run(x.wrapping_sub(1), 3, row) {
+                    for other in &self.entries[run] {
+                        let way = other.position - position;
+                        if way.length_squared() < reach * reach
+                            && other.row == row
+                            && !visit(other, way)
+                        {
                             return;
                         }
                     }
@@ -187,10 +189,9 @@ mod tests {
             let mut grid = HashGrid::default();
             grid.build(1.0, numbered(&points));
             let mut found = Vec::new();
-            grid.pairs(|a, b| {
-                if a.position.distance_squared(b.position) < 1.0 {
-                    found.push((a.index.min(b.index), a.index.max(b.index)));
-                }
+            grid.pairs(1.0, |a, b, squared| {
+                assert_eq!(squared, a.position.distance_squared(b.position));
+                found.push((a.index.min(b.index), a.index.max(b.index)));
                 true
             });
             expected.sort_unstable();
@@ -210,10 +211,9 @@ mod tests {
             let expected: Vec<u32> =
                 numbered(&points).filter(|(_, p)| near(p)).map(|(i, _)| i).collect();
             let mut found = Vec::new();
-            grid.near(place, |entry| {
-                if near(&entry.position) {
-                    found.push(entry.index);
-                }
+            grid.near(place, 1.0, |entry, way| {
+                assert_eq!(way, entry.position - place);
+                found.push(entry.index);
                 true
             });
             found.sort_unstable();
@@ -229,14 +229,14 @@ mod tests {
         for cell in [1e-3, 1.0, 1e20] {
             grid.build(cell, numbered(&points));
             let mut seen = 0;
-            grid.pairs(|_, _| {
+            grid.pairs(cell, |_, _, _| {
                 seen += 1;
                 true
             });
             assert!(seen <= 15);
-            points.iter().for_each(|p| grid.near(*p, |_| true));
+            points.iter().for_each(|p| grid.near(*p, cell, |_, _| true));
         }
         grid.build(1.0, core::iter::empty());
-        grid.pairs(|_, _| unreachable!());
+        grid.pairs(1.0, |_, _, _| unreachable!());
     }
 }

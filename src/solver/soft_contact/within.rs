@@ -4,7 +4,7 @@ use super::super::{mirror::IslandView, settings::StepTime};
 use super::{
     SoftIsland,
     drift::{Drift, Flow},
-    hash_grid::{Entry, HashGrid},
+    hash_grid::HashGrid,
     pairs::{Moving, NONE, Pair, PairList, closest, contact_distance},
     plan::{Plan, plan},
 };
@@ -128,13 +128,7 @@ fn make(view: &IslandView<'_>, soft: &mut SoftIsland, time: &StepTime) {
     let single = own.len() == 1;
     let (mut of, mut found, mut tried) = (NONE, 0, 0);
     let list = &mut within.list.pairs;
-    let accept = |first: &Entry, second: &Entry| {
-        let squared = first.position.distance_squared(second.position);
-        // What is not a number is not near.
-        let near = squared < reach * reach;
-        if !near {
-            return true;
-        }
+    within.grid.pairs(reach, |first, second, squared| {
         let (i, j) = (first.index, second.index);
         if of != i {
             (of, found, tried) = (i, 0, 0);
@@ -160,6 +154,5 @@ fn make(view: &IslandView<'_>, soft: &mut SoftIsland, time: &StepTime) {
             list.push(Pair { particles: [i, j], distance, touch: NONE });
         }
         found < MOST_PARTNERS && tried < MOST_TRIED
-    };
-    within.grid.pairs(accept);
+    });
 }
