@@ -6,7 +6,7 @@ mod common;
 
 use bevy::{math::Isometry3d, prelude::*};
 use bevy_pliant::{obstacle::TriangleMesh, prelude::*};
-use common::{SPACING, SUBSTEPS, app, ticks};
+use common::{SPACING, SUBSTEPS, WARM_UP, app, seed_cloth, ticks};
 use core::f32::consts::FRAC_PI_2;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
@@ -39,15 +39,49 @@ fn level(cells: i32) -> Obstacle {
     Obstacle::mesh(mesh)
 }
 
+/// An app with one 100×100 cloth in self-contact, warmed up: hanging from two corners, or lying on a
+/// floor in as many layers as `folds` says.
+fn touching_cloth(folds: Option<u32>) -> App {
+    let mut app = app(1);
+    let settings = BodySettings { self_contact: true, ..default() };
+    let Some(folds) = folds else {
+        app.world_mut().spawn((seed_cloth(SIZE), settings));
+        (0..WARM_UP).for_each(|_| app.update());
+        return app;
+    };
+    app.world_mut().spawn((Obstacle::HALF_SPACE, Transform::from_xyz(0.0, -SPACING, 0.0)));
+    let cloth = seed_cloth(SIZE).pinned(ClothPins::None);
+    let body = app.world_mut().spawn((cloth, settings)).id();
+    app.update();
+    let members: Vec<Entity> = app.world().get::<Particles>(body).unwrap().iter().collect();
+    let rows = SIZE.y / folds;
+    for (i, member) in members.into_iter().enumerate() {
+        let (row, column) = (i as u32 / SIZE.x, i as u32 % SIZE.x);
+        let (layer, place) = (row / rows, row % rows);
+        let along = if layer % 2 == 0 { place } else { rows - 1 - place };
+        let at = Vec3::new(column as f32, 1.0 + layer as f32, along as f32) * SPACING;
+        app.world_mut().get_mut::<Particle>(member).unwrap().position = at;
+    }
+    // Until it lies still.
+    (0..200).for_each(|_| app.update());
+    let diagnostics = app.world().resource::<SolverDiagnostics>();
+    assert!(diagnostics.soft_contacts as u32 > SIZE.x * SIZE.y / 2, "the layers do not touch");
+    app
+}
+
 /// Measures whole ticks of what `spawn` makes, once it has settled.
 fn scene(c: &mut Criterion, name: &str, spawn: impl FnOnce(&mut World)) {
-    let mut group = c.benchmark_group("contact");
-    let particles = u64::from(SIZE.x * SIZE.y);
-    group.sample_size(50).throughput(Throughput::Elements(particles * u64::from(SUBSTEPS)));
     let mut app = app(1);
     app.world_mut().resource_mut::<SolverSettings>().sleeping = false;
     spawn(app.world_mut());
     ticks(&mut app, 128);
+    measure(c, name, app);
+}
+
+fn measure(c: &mut Criterion, name: &str, mut app: App) {
+    let mut group = c.benchmark_group("contact");
+    let particles = u64::from(SIZE.x * SIZE.y);
+    group.sample_size(50).throughput(Throughput::Elements(particles * u64::from(SUBSTEPS)));
     group.bench_function(name, |b| b.iter_custom(|n| ticks(&mut app, n)));
     group.finish();
 }
@@ -77,6 +111,8 @@ fn contact(c: &mut Criterion) {
         world.spawn(lying(0.0)).insert(BodySettings { gravity: Some(Vec3::ZERO), ..default() });
         world.spawn((level(71), Transform::from_xyz(0.0, -5.0, 0.0)));
     });
+    measure(c, "self_flat", touching_cloth(None));
+    measure(c, "self_folded", touching_cloth(Some(5)));
 }
 
 criterion_group!(benches, contact);

@@ -117,6 +117,12 @@ pub struct RestPose {
     pub rotation: Quat,
 }
 
+/// The scale of the body's transform when it was built: baked into its lengths and masses. On the body;
+/// a rest pose is to be multiplied with it.
+#[derive(Component, Reflect, Clone, Copy, Debug, PartialEq)]
+#[reflect(Component, Debug, PartialEq, Clone)]
+pub struct BuiltScale(pub Vec3);
+
 /// Holds a particle in place, as infinite mass would; the user writes its `position`.
 ///
 /// A position written between two ticks is swept over the next tick's substeps, so that neighbours

@@ -458,7 +458,17 @@ fn change(world: &mut World, act: Act, things: &[Entity]) {
             }),
         ),
         Act::Body(e, gravity, [damping, radius], friction) => {
-            let settings = BodySettings { gravity, damping, radius, friction, ..default() };
+            // Contact comes with a radius or a damping of its own, so that it is drawn as often as they are.
+            let (self_contact, soft_contact) = (radius.is_some(), damping.is_some());
+            let settings = BodySettings {
+                gravity,
+                damping,
+                radius,
+                friction,
+                self_contact,
+                soft_contact,
+                ..default()
+            };
             (
                 at(e),
                 Box::new(move |t| {

@@ -10,8 +10,8 @@ use crate::{
     },
     math::pose::Pose,
     particle::{
-        BodyLine, BodySurface, BuildOrder, Particle, ParticleIndex, ParticleOf, Particles,
-        PinnedTo, RestPose, SolverState, TopologyChanges,
+        BodyLine, BodySurface, BuildOrder, BuiltScale, Particle, ParticleIndex, ParticleOf,
+        Particles, PinnedTo, RestPose, SolverState, TopologyChanges,
     },
     solver::{BodySettings, DrawnPose, Faulty, TargetPose, current_pose},
 };
@@ -62,11 +62,6 @@ pub(crate) trait Recipe: Component<Mutability = Mutable> + Clone + PartialEq {
 #[derive(Component, Reflect, Clone, Debug, Default, PartialEq)]
 #[reflect(Component, Default)]
 pub struct BuiltFrom<R: Clone + PartialEq + Default + Reflect + TypePath>(pub R);
-
-/// The scale of the body's transform when it was built: baked into its lengths and masses.
-#[derive(Component, Reflect, Clone, Copy, Debug, PartialEq)]
-#[reflect(Component, Debug, PartialEq, Clone)]
-pub struct BuiltScale(pub Vec3);
 
 /// Marks a constraint that a recipe made, as opposed to a user.
 #[derive(Component, Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -22,7 +22,8 @@ mod source;
 #[cfg(feature = "render")]
 mod weld;
 
-pub use build::{BodyBuilt, BodyFailed, BuiltFrom, BuiltScale, Rebuild, RecipeMade};
+pub use crate::particle::BuiltScale;
+pub use build::{BodyBuilt, BodyFailed, BuiltFrom, Rebuild, RecipeMade};
 pub use cloth::{Cloth, ClothMass, ClothShape, ClothTopology, grid_triangles};
 pub use error::BuildError;
 #[cfg(feature = "render")]

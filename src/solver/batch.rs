@@ -6,8 +6,8 @@ use super::{
     settings::ProjectionOrder,
 };
 use crate::constraint::{
-    GroupConstraint, GroupParticles, LaneConstraint, LaneParticles, LaneSettings, OldPositions,
-    Sides, Soft, clamp_compliance,
+    DistanceConstraint, GroupConstraint, GroupParticles, LaneConstraint, LaneParticles,
+    LaneSettings, OldPositions, Sides, Soft, clamp_compliance,
 };
 use bevy::{math::Vec4, prelude::*};
 use core::any::Any;
@@ -24,6 +24,9 @@ pub(crate) trait Batch: Any + Send + Sync {
     fn len(&self) -> usize;
     /// Number of despawned constraints still in place.
     fn dead(&self) -> usize;
+    /// Calls `visit` with the particles (of the island) of each constraint that joins just two, and
+    /// with their rest length (m) if it is a distance.
+    fn joined(&self, _visit: &mut dyn FnMut([u32; 2], Option<f32>)) {}
     /// For those who know the type.
     fn as_any(&mut self) -> &mut dyn Any;
 }
@@ -239,6 +242,20 @@ impl<C: LaneConstraint<N>, const N: usize> Batch for LaneBatch<C, N> {
                     weights: &lanes.weights,
                 };
                 C::project(&lanes.parameters, None, &mut particles);
+            }
+        }
+    }
+
+    fn joined(&self, visit: &mut dyn FnMut([u32; 2], Option<f32>)) {
+        if N != 2 || C::MOVED != N {
+            return;
+        }
+        for (lanes, source) in self.lanes.iter().zip(&self.sources) {
+            for (lane, constraint) in source.constraints.iter().enumerate() {
+                let Some(constraint) = constraint else { continue };
+                let distance = (constraint as &dyn Any).downcast_ref::<DistanceConstraint>();
+                let particles = [0, N - 1].map(|end| lanes.indices[end][lane]);
+                visit(particles, distance.map(|distance| distance.rest_length));
             }
         }
     }

@@ -13,6 +13,7 @@ use super::{
     project::project_island,
     schedule::{ProjectionSchedule, SubstepSchedule},
     settings::{SolverSettings, StepTime},
+    soft_contact,
     tasks::for_each_island,
     velocity::update_island,
 };
@@ -83,10 +84,12 @@ fn carry_island(
             time.iteration = iteration;
             project_island(view, time.h);
             stop(1);
+            soft_contact::project_within(view, &time, allowance);
             push_out(view, &time, allowance);
             stop(2);
         }
         update_island(view, &time);
+        soft_contact::velocities_within(view, &time);
         stop(3);
     }
     for (total, spent) in times.0.iter().zip(spent) {

@@ -58,6 +58,8 @@ pub struct SolverDiagnostics {
     pub constraints_by_type: HashMap<&'static str, usize>,
     /// Particle–obstacle contacts in the last substep.
     pub contacts: usize,
+    /// Particle–particle contacts in the last substep.
+    pub soft_contacts: usize,
     /// How often the structure has been compiled.
     pub compilations: u64,
     /// Islands.

@@ -7,6 +7,7 @@ use super::{
     mirror::{Activity, Kinematic, KinematicPath, Mirror, Pin, exact_position},
     settings::{AppliedForce, BodySettings, SolverSettings, StepTime},
     sleep::{SleepRule, join_wake_groups},
+    soft_contact,
     target::Targets,
     types::ConstraintTypes,
 };
@@ -73,6 +74,7 @@ pub(super) fn gather(world: &mut World, mut queries: Local<Option<Queries>>) {
         obstacles(world, mirror, queries);
         gather_air(world, mirror, &mut queries.zones);
         dynamics(world, mirror, &time, &mut doomed);
+        soft_contact::gather(world, mirror, &time);
         let rule = SleepRule::new(&settings, time.tick);
         join_wake_groups(mirror, &rule);
         mirror.contacts.iter_mut().for_each(IslandContacts::begin_tick);
@@ -173,6 +175,7 @@ fn weights(world: &mut World, mirror: &mut Mirror, queries: &mut Queries) {
         island.batches.iter_mut().flatten().for_each(|b| b.refresh_weights(weights));
     }
     mirror.weights_changed = false;
+    mirror.soft.stale = true;
 }
 
 fn oriented(world: &World, mirror: &mut Mirror, queries: &mut Queries) {

@@ -118,6 +118,8 @@ pub(crate) struct Island {
     pub carried: bool,
     /// Whether anything must wake it at the next chance.
     pub wake: bool,
+    /// Contact of its particles with one another and with others, where a body of it wants any.
+    pub soft: Option<Box<super::soft_contact::SoftIsland>>,
 }
 
 impl Island {
@@ -140,6 +142,11 @@ pub(crate) struct MirrorBody {
     pub layers: ContactLayers,
     pub self_contact: bool,
     pub soft_contact: bool,
+    /// Mean length of its edges (m), where its particles touch others; 0 without.
+    pub edge: f32,
+    /// Radius for contact with particles (m), and roots of the coefficients of friction.
+    pub contact_radius: f32,
+    pub root_friction: Friction,
     /// Drag and lift coefficients.
     pub drag: f32,
     pub lift: f32,
@@ -158,6 +165,9 @@ impl MirrorBody {
             layers: ContactLayers::ALL,
             self_contact: false,
             soft_contact: false,
+            edge: 0.0,
+            contact_radius: radius,
+            root_friction: Friction::NONE,
             drag: 0.0,
             lift: 0.0,
             acceleration: Vec3::NAN,
@@ -240,6 +250,7 @@ pub(crate) struct Mirror {
     pub touching: Vec<Touching>,
     pub air: MirrorAir,
     pub dynamics: Vec<Box<dyn DynamicSet>>,
+    pub soft: super::soft_contact::SoftContacts,
     /// Constraints that were added since the last tick, not loaded.
     pub added: EntityHashSet,
     /// Whether lanes must take the inverse masses anew.

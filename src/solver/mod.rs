@@ -61,6 +61,7 @@ mod schedule;
 mod settings;
 mod settle;
 mod sleep;
+mod soft_contact;
 mod spatial;
 mod target;
 mod tasks;

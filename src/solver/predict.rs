@@ -5,6 +5,7 @@ use super::{
     diagnostics::{SolverDiagnostics, Stage},
     mirror::{IslandView, KinematicPath, Mirror},
     settings::{SolverSettings, StepTime},
+    soft_contact,
     tasks::for_each_island,
     velocity::Momentum,
 };
@@ -21,6 +22,7 @@ pub(super) fn predict(
     let started = SolverDiagnostics::start();
     for_each_island(&mut mirror.awake(), settings.max_tasks, |view| predict_island(view, &time));
     mirror.dynamics.iter_mut().for_each(|set| set.begin_substep());
+    soft_contact::begin_substep_across(&mut mirror, &time);
     diagnostics.stop(Stage::Predict, started);
 }
 
@@ -54,9 +56,10 @@ pub(super) fn predict_island(view: &mut IslandView<'_>, time: &StepTime) {
         oriented.angular_velocity += change;
         oriented.rotation = turned(oriented.rotation, turn);
     }
-    hold(view, time.sweep());
+    hold(view, time);
     let island = &mut *view.island;
     island.batches.iter_mut().flatten().for_each(|batch| batch.begin_substep(h));
+    soft_contact::begin_substep_within(view, time);
     view.contacts.begin_substep();
     let restore = view.island.restore_momentum && !view.island.touched;
     view.contacts.momentum = restore.then(|| Momentum::of(view));
@@ -75,24 +78,31 @@ fn keep_planes(view: &mut IslandView<'_>) {
     }
 }
 
-/// Puts held particles where they are in this substep.
-fn hold(view: &mut IslandView<'_>, sweep: [f32; 2]) {
+/// Puts held particles where they are in this substep. Where others may touch them, they have the velocity
+/// that brings them there.
+fn hold(view: &mut IslandView<'_>, time: &StepTime) {
+    let [before, now] = time.sweep();
+    let moving = view.island.soft.is_some() && time.h > 0.0;
     for held in view.kinematic {
-        let place = match held.path {
+        let place = |sweep: f32| match held.path {
             KinematicPath::Line { start, end } => {
                 if start == end {
                     end
                 } else {
-                    start.lerp(end, sweep[1])
+                    start.lerp(end, sweep)
                 }
             }
             KinematicPath::Anchor { target, offset } => {
-                let pose = view.shared.targets[target as usize].at(sweep[1]);
+                let pose = view.shared.targets[target as usize].at(sweep);
                 (pose.transform_point(offset) - view.island.origin).as_vec3()
             }
         };
         let slot = held.slot as usize - view.island.slots.start;
-        view.position[slot] = place.extend(0.0);
+        view.position[slot] = place(now).extend(0.0);
         view.predicted[slot] = view.position[slot];
+        if moving {
+            let way = view.position[slot] - place(before).extend(0.0);
+            view.velocity_change[slot] = way / time.h - view.velocity[slot];
+        }
     }
 }

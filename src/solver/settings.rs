@@ -113,16 +113,19 @@ pub struct BodySettings {
     pub damping: Option<f32>,
     /// Radius of its particles (m).
     pub radius: Option<f32>,
-    /// Friction with obstacles.
+    /// Friction with obstacles and other particles.
     pub friction: Friction,
     /// Whether the momentum that projection takes from a body that touches nothing is given back.
     /// Default (`None`): only to bodies with particles that turn.
     pub restore_momentum: Option<bool>,
     /// What it meets: obstacles, and bodies where both have `soft_contact`.
     pub layers: ContactLayers,
-    /// Whether its particles touch one another. Default: false.
+    /// Whether its particles touch one another: at twice the radius, or at the mean length of its edges
+    /// (distance constraints) where that is more, so that no edge fits between particles. Those that a
+    /// constraint joins do not touch. Default: false.
     pub self_contact: bool,
-    /// Whether its particles touch those of other bodies that have this too. Default: false.
+    /// Whether its particles touch those of other bodies that have this too, where their layers meet:
+    /// at the sum of both radii, each raised to half the mean edge as above. Default: false.
     pub soft_contact: bool,
     /// Drag coefficient `C_D` of its surface or line in the [`Air`](super::Air): 1.2 is a plate or a
     /// cylinder across the wind. One that is not a positive number counts as 0. Default: 1.2.

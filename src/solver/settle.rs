@@ -5,6 +5,7 @@ use super::{
     mirror::{Activity, Mirror, split_position},
     schedule::run_substeps,
     settings::{SolverSettings, StepTime},
+    soft_contact::find_neighbours,
     target::{TargetPose, sample_targets},
 };
 use crate::particle::{Particle, Particles, SolverState};
@@ -55,6 +56,8 @@ pub(super) fn settle(
             let unsettled =
                 |body: Entity| bodies.iter().any(|(b, ticks)| *b == body && *ticks > done);
             prepare(&mut world.resource_mut::<Mirror>(), tick / substeps as f32, unsettled);
+            let time = *world.resource::<StepTime>();
+            find_neighbours(&mut world.resource_mut::<Mirror>(), &time);
             run_substeps(world);
             end_tick(&mut world.resource_mut::<Mirror>());
         }

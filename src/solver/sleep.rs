@@ -1,4 +1,4 @@
-//! Wake groups: islands that dynamic constraints join sleep, wake and fail as one.
+//! Wake groups: islands that dynamic constraints or contact join sleep, wake and fail as one.
 //!
 //! A group sleeps when for half a second no particle has moved more than a fifth of its radius from
 //! where it was, and no particle that turns is above 0.05 m/s or 0.5 rad/s. Speeds alone would not do:
@@ -36,7 +36,7 @@ impl SleepRule {
 
 /// Joins islands into groups and decides which are simulated in this tick.
 pub(super) fn join_wake_groups(mirror: &mut Mirror, rule: &SleepRule) {
-    let Mirror { islands, dynamics, island_of, still, .. } = mirror;
+    let Mirror { islands, dynamics, island_of, still, soft, .. } = mirror;
     for (number, island) in islands.iter_mut().enumerate() {
         island.group = number as u32;
     }
@@ -53,6 +53,10 @@ pub(super) fn join_wake_groups(mirror: &mut Mirror, rule: &SleepRule) {
             let (a, b) = (root(islands, first), root(islands, other));
             islands[a.max(b) as usize].group = a.min(b);
         }
+    }
+    for [first, second] in soft.neighbours() {
+        let (a, b) = (root(islands, first), root(islands, second));
+        islands[a.max(b) as usize].group = a.min(b);
     }
     for island in 0..islands.len() {
         islands[island].group = root(islands, island as u32);
@@ -100,7 +104,7 @@ pub(super) fn sleep(
     freeze_faults(mirror, &told, &mut commands);
     let rule = SleepRule::new(&settings, time.tick);
     if rule.enabled {
-        count_still_ticks(mirror, STILL_SPEED * settings.length_unit());
+        count_still_ticks(mirror, STILL_SPEED * settings.length_unit(), rule.ticks);
         let mut restless = vec![false; mirror.islands.len()];
         for island in &mirror.islands {
             restless[island.group as usize] |= island.activity == Activity::Awake
@@ -121,7 +125,7 @@ pub(super) fn sleep(
     diagnostics.stop(Stage::Sleep, started);
 }
 
-fn count_still_ticks(mirror: &mut Mirror, still_speed: f32) {
+fn count_still_ticks(mirror: &mut Mirror, still_speed: f32, enough: u32) {
     let Mirror {
         islands, still, position, body, bodies, oriented, velocity, velocity_change, ..
     } = mirror;
@@ -134,7 +138,9 @@ fn count_still_ticks(mirror: &mut Mirror, still_speed: f32) {
             let is_near = world.distance_squared(*place) <= near * near;
             if !is_near {
                 *place = world;
-                *ticks = 0;
+                // One of many that creep leaves its place at any time: what took long enough to leave, twice
+                // over, is still.
+                *ticks = if *ticks >= 2 * enough { enough } else { 0 };
             } else {
                 *ticks = ticks.saturating_add(1);
             }

@@ -8,6 +8,7 @@ use super::{
     diagnostics::{SolverDiagnostics, Stage},
     mirror::{IslandView, Mirror},
     settings::{SolverSettings, StepTime},
+    soft_contact,
     tasks::for_each_island,
 };
 use bevy::{math::Mat3, prelude::*};
@@ -20,7 +21,11 @@ pub(super) fn update_velocities(
     mut diagnostics: ResMut<SolverDiagnostics>,
 ) {
     let started = SolverDiagnostics::start();
-    for_each_island(&mut mirror.awake(), settings.max_tasks, |view| update_island(view, &time));
+    for_each_island(&mut mirror.awake(), settings.max_tasks, |view| {
+        update_island(view, &time);
+        soft_contact::velocities_within(view, &time);
+    });
+    soft_contact::velocities_across(&mut mirror, &time);
     diagnostics.stop(Stage::Velocities, started);
 }
 

@@ -129,6 +129,7 @@ fn count(world: &mut World, mirror: &Mirror) {
     diagnostics.islands = mirror.islands.len();
     diagnostics.awake_islands =
         mirror.islands.iter().filter(|i| i.activity == Activity::Awake).count();
+    diagnostics.soft_contacts = super::soft_contact::touching(mirror);
     diagnostics.contacts = mirror.contacts.iter().map(|c| c.count).sum();
     diagnostics.constraints_by_type.clone_from(&mirror.constraint_counts);
 }

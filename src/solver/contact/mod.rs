@@ -31,6 +31,7 @@ use super::{
     diagnostics::{SolverDiagnostics, Stage},
     mirror::{IslandView, Mirror},
     settings::{SolverSettings, StepTime},
+    soft_contact,
     tasks::for_each_island,
     velocity::Momentum,
 };
@@ -99,7 +100,7 @@ impl IslandContacts {
     }
 }
 
-/// Pushes particles out of obstacles.
+/// Pushes particles apart, then out of obstacles.
 pub(super) fn contacts(
     mut mirror: ResMut<Mirror>,
     settings: Res<SolverSettings>,
@@ -108,6 +109,7 @@ pub(super) fn contacts(
 ) {
     let started = SolverDiagnostics::start();
     let allowance = allowance(&settings, &time);
+    soft_contact::project(&mut mirror, settings.max_tasks, &time, allowance);
     for_each_island(&mut mirror.awake(), settings.max_tasks, |view| {
         push_out(view, &time, allowance);
     });

@@ -1,0 +1,155 @@
+//! Contact of soft bodies: of a body's particles with one another, and of bodies with each other.
+//!
+//! ```text
+//!    o───o───o───o       Particles are spheres that touch at the distance d of their centres: twice the
+//!      ╲ ↕ d             radius within a body, r_a + r_b between two. Where a body's edges are longer
+//!    o───o───o───o       than it is thick, their mean length takes the place of its thickness: spheres
+//!     ← edge →           that do not meet along the edges let other edges through.
+//! ```
+//!
+//! `C = |x_j − x_i| − d ≥ 0`, projected after the constraints and before obstacles; `pairs` has the maths.
+//! Particles that a constraint joins never touch; those of a body that were nearer than d at rest touch at
+//! a part of that distance.
+//!
+//! * `structure`: who is joined to whom, rest poses, edges; changes with the constraints.
+//! * `hash_grid`: who is near whom.
+//! * `plan`, `drift`: how far lists of pairs look ahead, and when they are used up.
+//! * `within`: an island's own pairs. Islands without neighbours are carried through a tick as they are.
+//! * `across`: islands that may meet in this tick, one wake group; their pairs.
+//!
+//! Lists begin anew each tick from what was gathered, so nothing of them need be saved. Pairs are projected
+//! in an order that depends on the state alone, not on tasks.
+
+mod across;
+mod drift;
+mod hash_grid;
+mod pairs;
+mod plan;
+mod structure;
+mod within;
+
+use super::{
+    mirror::{IslandView, Mirror},
+    settings::StepTime,
+    tasks::for_each_island,
+};
+use bevy::prelude::*;
+
+/// What an island keeps for its contacts.
+#[derive(Debug, Default)]
+pub(crate) struct SoftIsland {
+    structure: structure::Structure,
+    within: within::Within,
+    tracked: across::Tracked,
+}
+
+impl SoftIsland {
+    /// Touching pairs within the island in the last substep.
+    fn touching(&self) -> usize {
+        self.within.list.touching()
+    }
+}
+
+/// What the mirror keeps for contacts between islands.
+#[derive(Debug, Default)]
+pub(crate) struct SoftContacts {
+    /// Whether structures must be worked out anew.
+    pub stale: bool,
+    signature: structure::Signature,
+    neighbours: Vec<across::Neighbours>,
+    grid: hash_grid::HashGrid,
+    calls: u32,
+}
+
+impl SoftContacts {
+    /// Islands that may touch one another in this tick, in order.
+    pub fn neighbours(&self) -> impl Iterator<Item = [u32; 2]> + '_ {
+        self.neighbours.iter().map(|neighbours| neighbours.islands)
+    }
+}
+
+/// Brings what contact knows of the bodies up to date, and finds who may touch whom in this tick.
+pub(super) fn gather(world: &World, mirror: &mut Mirror, time: &StepTime) {
+    structure::follow(world, mirror);
+    find_neighbours(mirror, time);
+}
+
+/// Finds who may touch whom in this tick.
+pub(super) fn find_neighbours(mirror: &mut Mirror, time: &StepTime) {
+    across::find(mirror, time);
+}
+
+/// Prepares an island for a substep.
+pub(super) fn begin_substep_within(view: &mut IslandView<'_>, time: &StepTime) {
+    if let Some(soft) = &mut view.island.soft {
+        soft.within.list.begin_substep();
+        if time.substep == 0 {
+            soft.within.begin_tick();
+        }
+    }
+}
+
+/// Prepares what lies between islands for a substep.
+pub(super) fn begin_substep_across(mirror: &mut Mirror, time: &StepTime) {
+    across::begin_substep(mirror, time);
+}
+
+/// Projects the contacts within an island once; `allowance` is how much of the overlap that was there
+/// before the substep is undone (m).
+pub(super) fn project_within(view: &mut IslandView<'_>, time: &StepTime, allowance: f32) {
+    let Some(mut soft) = view.island.soft.take() else { return };
+    if soft.structure.within {
+        within::project(view, &mut soft, time, allowance);
+    }
+    view.island.soft = Some(soft);
+}
+
+/// Projects all contacts of soft bodies once: within islands, then between them.
+pub(super) fn project(mirror: &mut Mirror, max_tasks: usize, time: &StepTime, allowance: f32) {
+    if mirror.islands.iter().all(|island| island.soft.is_none()) {
+        return;
+    }
+    for_each_island(&mut mirror.awake(), max_tasks, |view| project_within(view, time, allowance));
+    if !mirror.soft.neighbours.is_empty() {
+        across::project(mirror, time, allowance);
+    }
+}
+
+/// Velocities of what touched within an island in this substep.
+pub(super) fn velocities_within(view: &mut IslandView<'_>, time: &StepTime) {
+    let Some(soft) = &view.island.soft else { return };
+    let (bodies, body) = (view.shared.bodies, view.body);
+    let list = &soft.within.list;
+    let (velocity, change) = (&*view.velocity, &mut *view.velocity_change);
+    if let [own] = view.island.bodies[..] {
+        let same = pairs::pair_friction(bodies, own, own);
+        list.velocities(velocity, change, view.inverse_mass, |_, _| same, time.h);
+    } else {
+        let of = |i: usize, j: usize| pairs::pair_friction(bodies, body[i], body[j]);
+        list.velocities(velocity, change, view.inverse_mass, of, time.h);
+    }
+}
+
+/// Velocities of what touched between islands in this substep.
+pub(super) fn velocities_across(mirror: &mut Mirror, time: &StepTime) {
+    let Mirror { soft, islands, velocity, velocity_change, inverse_mass, bodies, body, .. } =
+        mirror;
+    for neighbours in &soft.neighbours {
+        if across::both_awake(islands, neighbours.islands) {
+            neighbours.list.velocities(
+                velocity,
+                velocity_change,
+                inverse_mass,
+                |i, j| pairs::pair_friction(bodies, body[i], body[j]),
+                time.h,
+            );
+        }
+    }
+}
+
+/// Touching pairs in the last substep.
+pub(super) fn touching(mirror: &Mirror) -> usize {
+    let within = mirror.islands.iter().filter_map(|island| island.soft.as_ref());
+    let within: usize = within.map(|soft| soft.touching()).sum();
+    within + mirror.soft.neighbours.iter().map(|n| n.list.touching()).sum::<usize>()
+}
