@@ -132,7 +132,8 @@ impl ObstacleShape {
             }
         };
         match self {
-            Self::HalfSpace => Ok(()),
+            Self::Mesh(mesh) if mesh.is_empty() => Err(ShapeError::NoTriangles { given: 0 }),
+            Self::HalfSpace | Self::Mesh(_) => Ok(()),
             Self::Sphere { radius } => positive("radius", *radius),
             Self::Capsule { start, end, radius } => {
                 if !(start.abs().max_element() < 1e18 && end.abs().max_element() < 1e18) {
@@ -152,8 +153,6 @@ impl ObstacleShape {
                 positive("height", *height)
             }
             Self::Polygon { corners } => check_polygon(corners),
-            Self::Mesh(mesh) if mesh.is_empty() => Err(ShapeError::NoTriangles { given: 0 }),
-            Self::Mesh(_) => Ok(()),
             Self::Compound(parts) => {
                 if parts.is_empty() || depth >= MAX_DEPTH {
                     return Err(ShapeError::Compound);
@@ -197,10 +196,9 @@ fn check_polygon(corners: &[Vec2]) -> Result<(), ShapeError> {
         let (a, b, c) = (corners[i], corners[(i + 1) % count], corners[(i + 2) % count]);
         (b - a).perp_dot(c - b) * area.signum() < -1e-6 * scale
     };
-    if count < 3 || !(area.abs() > 1e-12 * scale) || (0..count).any(turns_back) {
-        return Err(ShapeError::NotConvex);
-    }
-    Ok(())
+    // An area that is no number is not greater.
+    let convex = count >= 3 && area.abs() > 1e-12 * scale && !(0..count).any(turns_back);
+    if convex { Ok(()) } else { Err(ShapeError::NotConvex) }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use bevy::math::Vec3A;
 
 /// What most questions need comes first, in one cache line.
 #[derive(Clone, Copy, Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub(crate) struct Triangle {
     a: Vec3A,
     /// Unit normal, or zero for a triangle without area.
@@ -82,6 +82,34 @@ impl Triangle {
         ab * (vb / sum) + ac * (vc / sum)
     }
 
+    /// How far `x` is over the triangle (m), negative behind it; `None` where it is not above its inside.
+    #[inline]
+    pub fn over(&self, x: Vec3A) -> Option<f32> {
+        let ax = x - self.a;
+        let (b, c) = (self.to_b.dot(ax), self.to_c.dot(ax));
+        (b >= 0.0 && c >= 0.0 && b + c <= 1.0).then(|| self.normal.dot(ax))
+    }
+
+    /// Whether no corner of `other` rises over this triangle's plane, on the side of `x`, by more than
+    /// rounding.
+    pub fn overlooks(&self, other: &Self, x: Vec3A) -> bool {
+        let side = if self.normal.dot(x - self.a) < 0.0 && !self.solid { -1.0 } else { 1.0 };
+        let size = self.ab.abs().max_element().max(self.ac.abs().max_element());
+        [Vec3A::ZERO, other.ab, other.ac]
+            .into_iter()
+            .all(|corner| side * self.normal.dot(other.a + corner - self.a) <= 1e-5 * size)
+    }
+
+    /// The surface from `above` (m) over its plane.
+    #[inline]
+    pub fn facing(&self, above: f32) -> Near {
+        if above >= 0.0 || self.solid {
+            Near { distance: above, normal: self.normal }
+        } else {
+            Near { distance: -above, normal: -self.normal }
+        }
+    }
+
     /// The surface near `x`, where it is nearer than `reach` (m).
     #[inline]
     pub fn near(&self, x: Vec3A, reach: f32) -> Option<Near> {
@@ -106,15 +134,6 @@ impl Triangle {
             return Some(Near { distance, normal: away / distance });
         }
         (self.normal != Vec3A::ZERO).then(|| self.facing(above))
-    }
-
-    /// The surface from `above` (m) over its plane.
-    fn facing(&self, above: f32) -> Near {
-        if above >= 0.0 || self.solid {
-            Near { distance: above, normal: self.normal }
-        } else {
-            Near { distance: -above, normal: -self.normal }
-        }
     }
 
     /// Whether the path from `start` to `end` crosses the triangle; then how far `end` lies behind its

@@ -219,7 +219,7 @@ fn bind_pose(world: &World, body: Entity, entity: Entity) -> Option<Affine3A> {
         to_body = transform.compute_affine() * to_body;
         joint = world.get::<ChildOf>(joint)?.parent();
     }
-    Some(to_body * inverse).filter(|pose| pose.is_finite())
+    Some(to_body * inverse).filter(Affine3A::is_finite)
 }
 
 /// The mesh that the user gave an entity, and whether it is a `Mesh2d`.

@@ -201,7 +201,7 @@ impl Cells {
 
 /// Whether a triangle has area, as far as its edges' length lets one tell.
 fn has_area(corners: [Vec3; 3]) -> bool {
-    let [a, b, c] = corners.map(|p| p.as_dvec3());
+    let [a, b, c] = corners.map(Vec3::as_dvec3);
     let longest =
         (b - a).length_squared().max((c - a).length_squared()).max((c - b).length_squared());
     (b - a).cross(c - a).length() > FLAT * longest

@@ -2,7 +2,7 @@
 
 use super::{
     air::{WindZone, gather_air},
-    contact::{Found, IslandContacts, wake_beside},
+    contact::{Found, wake_beside},
     diagnostics::{SolverDiagnostics, Stage},
     mirror::{Activity, Kinematic, KinematicPath, Mirror, Pin, exact_position},
     settings::{AppliedForce, BodySettings, SolverSettings, StepTime},
@@ -77,7 +77,9 @@ pub(super) fn gather(world: &mut World, mut queries: Local<Option<Queries>>) {
         soft_contact::gather(world, mirror, &time);
         let rule = SleepRule::new(&settings, time.tick);
         join_wake_groups(mirror, &rule);
-        mirror.contacts.iter_mut().for_each(IslandContacts::begin_tick);
+        for (island, contacts) in mirror.islands.iter().zip(&mut mirror.contacts) {
+            contacts.begin_tick(island, &mirror.bodies, &mirror.obstacles);
+        }
         mirror.fresh = false;
         mirror.added.clear();
     });

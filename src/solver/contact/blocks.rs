@@ -12,7 +12,7 @@
 use super::{near::NearPiece, pieces::Obstacles};
 use crate::{
     math::bounds::Bounds,
-    obstacle::{Frame, Solid, Triangle},
+    obstacle::{Frame, Near, Solid, Triangle},
 };
 use bevy::math::{DVec3, Vec3A, Vec4};
 
@@ -67,9 +67,19 @@ struct Reach {
     room: f32,
     start: u32,
     end: u32,
+    /// The triangle of the list that the particle is over and that none of the others rises over, on the
+    /// particle's side: while it stays over it, the others are no nearer.
+    only: u32,
+    /// The sign of its height over that triangle.
+    side: f32,
 }
 
-const UNKNOWN: Reach = Reach { place: Vec3A::ZERO, room: -1.0, start: 0, end: 0 };
+/// No triangle.
+const NONE: u32 = u32::MAX;
+const UNKNOWN: Reach =
+    Reach { place: Vec3A::ZERO, room: -1.0, start: 0, end: 0, only: NONE, side: 1.0 };
+/// Entries in a patch's lists after which they are made anew.
+const MOST_LISTED: usize = 1 << 10;
 
 impl Patch {
     fn new(near: &NearPiece, room: &Bounds) -> Option<Self> {
@@ -132,6 +142,10 @@ impl Patch {
 
     #[cold]
     fn list(&mut self, particle: usize, x: Vec3A, radius: f32, room: f32) {
+        if self.lists.len() > MOST_LISTED {
+            self.lists.clear();
+            self.particles = [UNKNOWN; BLOCK];
+        }
         let start = self.lists.len() as u32;
         // The start of the path lies within the room too, but for what contacts moved.
         let far = radius + 1.5 * room;
@@ -142,7 +156,27 @@ impl Patch {
             }
         }
         let end = self.lists.len() as u32;
-        self.particles[particle] = Reach { place: x, room, start, end };
+        let list = &self.lists[start as usize..];
+        let triangle = |n: &u32| &self.triangles[*n as usize];
+        let is_only = |n: &&u32| {
+            let this = triangle(n);
+            let over = this.over(x).is_some_and(|height| height != 0.0);
+            over && list.iter().all(|other| this.overlooks(triangle(other), x))
+        };
+        let only = list.iter().find(is_only).copied().unwrap_or(NONE);
+        let height = self.triangles.get(only as usize).and_then(|only| only.over(x));
+        let side = height.unwrap_or(1.0).signum();
+        self.particles[particle] = Reach { place: x, room, start, end, only, side };
+    }
+
+    /// The one triangle that matters to a particle at `x`, if there is one, and how far over it that is (m).
+    #[inline]
+    pub fn only(&self, particle: usize, x: Vec3A) -> Option<Near> {
+        let Reach { only, side, .. } = self.particles[particle];
+        let triangle = self.triangles.get(only as usize)?;
+        let height = triangle.over(x)?;
+        // From the other side others may rise over it.
+        (side * height > 0.0).then(|| triangle.facing(height))
     }
 
     /// The triangles, and which of them are in a particle's list.

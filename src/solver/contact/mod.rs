@@ -29,14 +29,17 @@ pub(crate) use pieces::{Found, Obstacles, wake_beside};
 
 use super::{
     diagnostics::{SolverDiagnostics, Stage},
-    mirror::{IslandView, Mirror},
+    mirror::{Island, IslandView, Mirror, MirrorBody},
     settings::{SolverSettings, StepTime},
     soft_contact,
     tasks::for_each_island,
     velocity::Momentum,
 };
-use crate::math::bounds::Bounds;
-use bevy::{math::Vec3A, prelude::*};
+use crate::{math::bounds::Bounds, obstacle::ContactLayers};
+use bevy::{
+    math::{DVec3, Vec3A},
+    prelude::*,
+};
 use blocks::{BLOCK, Block, look_up, look_up_all, neighbourly_order, pieces_within};
 use near::{NearPiece, Pair, body_place};
 
@@ -57,6 +60,14 @@ struct Hit {
     approach: f32,
 }
 
+/// What must stay the same for what was looked up to hold.
+#[derive(Debug, PartialEq)]
+struct Known {
+    origin: DVec3,
+    /// Radius and layers of each body.
+    bodies: Vec<(f32, ContactLayers)>,
+}
+
 /// What an island's particles touch.
 #[derive(Default)]
 pub(crate) struct IslandContacts {
@@ -73,6 +84,10 @@ pub(crate) struct IslandContacts {
     hits: Vec<Hit>,
     /// Whether a later iteration may have found the same contacts again.
     repeated: bool,
+    /// What the near pieces and the blocks were looked up for.
+    known: Option<Known>,
+    /// How many blocks looked again in this tick.
+    looked: usize,
     /// Contacts of the last substep.
     pub count: usize,
     /// Momentum after prediction, where it is to be given back.
@@ -91,12 +106,28 @@ impl IslandContacts {
         !self.hits.is_empty()
     }
 
-    /// Forgets the last tick.
-    pub fn begin_tick(&mut self) {
+    /// Forgets the last tick, but for what was looked up where that still holds.
+    pub fn begin_tick(&mut self, island: &Island, bodies: &[MirrorBody], obstacles: &Obstacles) {
+        let body = |b: &u32| &bodies[*b as usize];
+        let known = Known {
+            origin: island.origin,
+            bodies: island.bodies.iter().map(|b| (body(b).radius, body(b).layers)).collect(),
+        };
+        // What travels looks around anew rather than block by block.
+        let travels = self.looked * 4 > self.blocks.len();
+        self.looked = 0;
+        if !obstacles.unchanged || travels || self.known.as_ref() != Some(&known) {
+            self.near.clear();
+            self.blocks.clear();
+            self.room = Bounds::EMPTY;
+            self.known = Some(known);
+        }
         self.pairs.clear();
-        self.near.clear();
-        self.blocks.clear();
-        self.room = Bounds::EMPTY;
+        for near in &self.near {
+            let obstacle = obstacles.pieces[near.number as usize].obstacle as usize;
+            let obstacle = &obstacles.all[obstacle].obstacle;
+            self.pairs.extend(island.bodies.iter().map(|b| Pair::new(body(b), obstacle)));
+        }
     }
 }
 
@@ -133,6 +164,11 @@ pub(super) fn push_out(view: &mut IslandView<'_>, time: &StepTime, allowance: f3
     } else if time.iteration == 0 {
         contacts.place_pieces(view, time);
     }
+    if time.substep == 0 && time.iteration == 0 {
+        let old = view.old(time.h);
+        contacts.last.clear();
+        contacts.last.extend(contacts.order.iter().map(|i| Vec3A::from_vec4(old.get(*i as usize))));
+    }
     contacts.repeated |= time.iteration > 0;
     for number in 0..contacts.blocks.len() {
         contacts.push_block(view, number, time, allowance);
@@ -149,9 +185,6 @@ impl IslandContacts {
         if self.order.len() != view.len() {
             self.order = neighbourly_order(&view.position[..view.len()]);
         }
-        let old = view.old(time.h);
-        self.last.clear();
-        self.last.extend(self.order.iter().map(|i| Vec3A::from_vec4(old.get(*i as usize))));
         let blocks = view.len().div_ceil(BLOCK);
         self.blocks.resize_with(blocks, Block::default);
         self.room = Bounds::EMPTY;
@@ -196,6 +229,7 @@ impl IslandContacts {
     fn look_again(&mut self, view: &IslandView<'_>, number: usize, time: &StepTime) {
         let room = room(view, members(&self.order, number), time).union(self.blocks[number].last);
         self.blocks[number].room = room;
+        self.looked += 1;
         if !self.room.contains(&room) {
             self.room = self.room.union(room);
             let found = pieces_within(view.shared.obstacles, &self.room, view.island.origin);
@@ -227,10 +261,10 @@ fn reach(view: &IslandView<'_>, particles: &[u32]) -> (f32, bool) {
     })
 }
 
-/// The box that some particles, with their radius, will stay in for the rest of this tick if all goes
-/// on as it does, and some room.
+/// The box that some particles, with their radius, will stay in for a tick if all goes on as it does, and
+/// some room.
 fn room(view: &IslandView<'_>, particles: &[u32], time: &StepTime) -> Bounds {
-    let left = time.substeps.saturating_sub(time.substep) as f32 * time.h;
+    let left = time.tick;
     let old = view.old(time.h);
     let mut bounds = Bounds::EMPTY;
     let mut fastest: f32 = 0.0;
@@ -263,7 +297,7 @@ pub(super) fn note_approach(view: &mut IslandView<'_>, time: &StepTime) {
     }
     let mut hits = core::mem::take(&mut view.contacts.hits);
     if view.contacts.repeated {
-        merge(&mut hits);
+        merge(&mut hits, &view.contacts.near);
     }
     for hit in &mut hits {
         let i = hit.particle as usize;
@@ -275,8 +309,8 @@ pub(super) fn note_approach(view: &mut IslandView<'_>, time: &StepTime) {
 }
 
 /// Several iterations find the same contact again: their corrections add up.
-fn merge(hits: &mut Vec<Hit>) {
-    hits.sort_by_key(|hit| (hit.particle, hit.near));
+fn merge(hits: &mut Vec<Hit>, near: &[NearPiece]) {
+    hits.sort_by_key(|hit| (hit.particle, near[hit.near as usize].number));
     hits.dedup_by(|later, hit| {
         let same = later.particle == hit.particle
             && later.near == hit.near

@@ -219,18 +219,23 @@ impl IslandContacts {
             let mut x = patch.local(meeting.near, x, true);
             let start = if meeting.fast { old(view, patch) } else { x };
             let moved = (x - start).length();
-            patch.refresh(place, x, radius, 2.0 * (radius + moved));
+            patch.refresh(place, x, radius, radius + 2.0 * moved);
             let (triangles, list) = patch.listed(place);
             if list.is_empty() {
                 continue;
             }
             let surface = Listed { triangles, list };
+            let only = if meeting.fast { None } else { patch.only(place, x) };
             let mut used = u32::MAX;
             for count in 0..CORNERS {
-                let crossed =
-                    if count == 0 && moved > 0.0 { surface.crossed(start, x) } else { None };
-                // The nearest first: what is beside it then no longer overlaps.
-                let next = crossed.or_else(|| surface.nearest(x, radius * (1.0 - 1e-5), used));
+                let next = if let Some(near) = only {
+                    (count == 0 && near.distance < radius).then_some((near, 0))
+                } else {
+                    let crossed =
+                        if count == 0 && moved > 0.0 { surface.crossed(start, x) } else { None };
+                    // The nearest first: what is beside it then no longer overlaps.
+                    crossed.or_else(|| surface.nearest(x, radius * (1.0 - 1e-5), used))
+                };
                 let Some((near, number)) = next else { break };
                 used = number;
                 let gap = near.distance - radius;
@@ -402,7 +407,8 @@ fn march(
             return (behind < 0.0).then_some((plane, gap_at_start));
         }
         along += gap / length;
-        if !(along < 1.0) {
+        let ends = along >= 1.0 || along.is_nan();
+        if ends {
             return None;
         }
     }

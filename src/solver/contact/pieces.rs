@@ -47,6 +47,8 @@ pub(crate) struct Obstacles {
     still: Vec<u32>,
     tree: BoundsTree,
     moving: Vec<u32>,
+    /// Whether all stand as they stood in the last tick.
+    pub unchanged: bool,
 }
 
 impl MirrorObstacle {
@@ -139,6 +141,7 @@ impl Obstacles {
             self.enclose_all();
         }
         disturbed.extend(changed.into_iter().map(|place| self.all[place].bounds));
+        self.unchanged = !remake && disturbed.is_empty();
         disturbed
     }
 
