@@ -28,14 +28,18 @@ pub(crate) struct Capsule {
     axis: Vec3A,
     half_length: f32,
     radius: f32,
+    /// A direction across, for points on the axis.
+    aside: Vec3A,
 }
 
 impl Capsule {
     pub fn new(start: Vec3A, end: Vec3A, radius: f32) -> Self {
         let along = end - start;
+        let axis = along.normalize_or(Vec3A::Y);
         Self {
             middle: 0.5 * (start + end),
-            axis: along.normalize_or(Vec3A::Y),
+            axis,
+            aside: Vec3::from(axis).any_orthonormal_vector().into(),
             half_length: 0.5 * along.length(),
             radius,
         }
@@ -50,10 +54,8 @@ impl Distance for Capsule {
         let away = offset - along * self.axis;
         let squared = away.length_squared();
         let limit = self.radius + reach;
-        (squared <= limit * limit).then(|| {
-            let aside = Vec3::from(self.axis).any_orthonormal_vector().into();
-            Near::along(away, squared.sqrt(), self.radius, aside)
-        })
+        (squared <= limit * limit)
+            .then(|| Near::along(away, squared.sqrt(), self.radius, self.aside))
     }
 }
 

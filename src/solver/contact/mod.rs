@@ -165,9 +165,12 @@ pub(super) fn push_out(view: &mut IslandView<'_>, time: &StepTime, allowance: f3
         contacts.place_pieces(view, time);
     }
     if time.substep == 0 && time.iteration == 0 {
-        let old = view.old(time.h);
-        contacts.last.clear();
-        contacts.last.extend(contacts.order.iter().map(|i| Vec3A::from_vec4(old.get(*i as usize))));
+        contacts.last.resize(contacts.order.len(), Vec3A::ZERO);
+        for number in 0..contacts.blocks.len() {
+            if !contacts.blocks[number].candidates.is_empty() {
+                contacts.recall(view, number, time.h);
+            }
+        }
     }
     contacts.repeated |= time.iteration > 0;
     for number in 0..contacts.blocks.len() {

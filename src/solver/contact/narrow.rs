@@ -57,24 +57,29 @@ impl IslandContacts {
         time: &StepTime,
         allowance: f32,
     ) {
-        let first = number * BLOCK;
-        let mut bounds = Bounds::EMPTY;
-        let mut moved = Vec3A::ZERO;
-        for (&i, last) in members(&self.order, number).iter().zip(&mut self.last[first..]) {
-            let x = Vec3A::from_vec4(view.position[i as usize]);
-            bounds = bounds.with(x);
-            moved = moved.max((x - *last).abs());
-            *last = x;
+        let mut alone = self.blocks[number].candidates.is_empty();
+        let (mut bounds, mut moved) = (Bounds::EMPTY, Vec3A::ZERO);
+        if alone {
+            for &i in members(&self.order, number) {
+                bounds = bounds.with(Vec3A::from_vec4(view.position[i as usize]));
+            }
+        } else {
+            (bounds, moved) = self.follow(view, number);
         }
         let (radius, planar) = reach(view, members(&self.order, number));
         let here = flatten(bounds.inflate(radius), planar);
         if !self.blocks[number].room.contains(&here) {
             self.look_again(view, number, time);
+            if alone && !self.blocks[number].candidates.is_empty() {
+                self.recall(view, number, time.h);
+                (_, moved) = self.follow(view, number);
+                alone = false;
+            }
         }
         let block = &mut self.blocks[number];
         let path = here.union(block.last);
         block.last = here;
-        if block.candidates.is_empty() {
+        if alone || block.candidates.is_empty() {
             return;
         }
         let mut candidates = core::mem::take(&mut block.candidates);
@@ -94,7 +99,7 @@ impl IslandContacts {
                 fast: moved + along > SLOW * radius,
                 allowance,
                 h: time.h,
-                first,
+                first: number * BLOCK,
                 common: None,
             };
             if view.island.bodies.len() == 1 {
@@ -106,6 +111,28 @@ impl IslandContacts {
         self.near = near;
         self.order = order;
         self.blocks[number].candidates = candidates;
+    }
+
+    /// The box around a block, and no less than how far its particles moved since they were followed last.
+    #[inline]
+    fn follow(&mut self, view: &IslandView<'_>, number: usize) -> (Bounds, Vec3A) {
+        let (mut bounds, mut moved) = (Bounds::EMPTY, Vec3A::ZERO);
+        let last = &mut self.last[number * BLOCK..];
+        for (&i, last) in members(&self.order, number).iter().zip(last) {
+            let x = Vec3A::from_vec4(view.position[i as usize]);
+            bounds = bounds.with(x);
+            moved = moved.max((x - *last).abs());
+            *last = x;
+        }
+        (bounds, moved)
+    }
+
+    /// Puts the particles of a block that were not followed where they were at the start of the substep.
+    pub(super) fn recall(&mut self, view: &IslandView<'_>, number: usize, h: f32) {
+        let last = &mut self.last[number * BLOCK..];
+        for (&i, last) in members(&self.order, number).iter().zip(last) {
+            *last = Vec3A::from_vec4(old_place(view, i as usize, h));
+        }
     }
 
     fn meet(
@@ -369,7 +396,7 @@ fn at_level(mut x: Vec3A, level: Option<f32>) -> Vec3A {
 }
 
 /// The surface near `x`; for a planar particle in the plane of the piece at `level`.
-#[inline]
+#[inline(always)]
 fn in_plane<S: Distance>(solid: &S, mut x: Vec3A, reach: f32, level: Option<f32>) -> Option<Near> {
     let Some(level) = level else { return solid.near(x, reach) };
     x.z = level;
