@@ -256,6 +256,389 @@ fn nothing_passes_through_however_fast_or_thin() {
     }
 }
 
+const SPEEDS: [f32; 6] = [1.0, 8.0, 15.0, 60.0, 300.0, 3000.0];
+const RADII: [f32; 3] = [0.0, 0.01, 0.03];
+
+/// A particle that is shot at `aim` from 2 m away.
+#[derive(Clone, Copy, Debug)]
+struct Shot {
+    aim: Vec3,
+    /// Unit vector.
+    direction: Vec3,
+    speed: f32,
+    radius: f32,
+}
+
+/// Shoots from everywhere, with all speeds and radii, without gravity or friction; `wrong` tells where no
+/// such particle may be at the end of a tick.
+fn volley(
+    obstacle: &Obstacle,
+    at: Transform,
+    shots: &[(Vec3, Vec3)],
+    wrong: impl Fn(Shot, Vec3) -> bool,
+) {
+    let mut all = 0;
+    let mut passed = Vec::new();
+    for speed in SPEEDS {
+        let mut app = app_with(SolverSettings { gravity: Vec3::ZERO, ..undamped() });
+        app.world_mut().spawn((obstacle.clone(), at));
+        let mut flying: Vec<(Entity, Shot)> = Vec::new();
+        for &(aim, direction) in shots {
+            for radius in RADII {
+                let particle = Particle::at(aim - 2.0 * direction);
+                let settings =
+                    BodySettings { radius: Some(radius), friction: Friction::NONE, ..default() };
+                let particle = particle.with_velocity(speed * direction);
+                let shot = Shot { aim, direction, speed, radius };
+                flying.push((lone(&mut app, particle, settings), shot));
+            }
+        }
+        all += flying.len();
+        for _ in 0..(3.0 / speed * 64.0) as u64 + 2 {
+            tick(&mut app, 1);
+            flying.retain(|&(entity, shot)| {
+                let now = particle(&app, entity).position;
+                let bad = !now.is_finite() || wrong(shot, now);
+                if bad {
+                    passed.push((shot, now));
+                }
+                !bad
+            });
+        }
+    }
+    let first = &passed[..passed.len().min(4)];
+    assert!(passed.is_empty(), "{} of {all} passed through: {first:#?}", passed.len());
+}
+
+/// Ways down onto a plane, as flat as 3 degrees, or up onto it.
+fn onto_a_plane(side: f32) -> Vec<(Vec3, Vec3)> {
+    let mut shots = Vec::new();
+    for steepness in [3.0f32, 8.0, 25.0, 60.0, 90.0] {
+        for azimuth in [0.0f32, 45.0, 77.0, 200.0, 270.0] {
+            let (sin, cos) = steepness.to_radians().sin_cos();
+            let (z, x) = azimuth.to_radians().sin_cos();
+            let aim = Vec3::new(0.04 + 0.1 * z, 0.0, 0.03 - 0.1 * x);
+            shots.push((aim, Vec3::new(x * cos, -side * sin, z * cos)));
+        }
+    }
+    shots
+}
+
+/// Ways to the origin from all around.
+fn from_all_around() -> Vec<(Vec3, Vec3)> {
+    let count = 40;
+    (0..count)
+        .map(|i| {
+            let y = (2.0 * i as f32 + 1.0) / count as f32 - 1.0;
+            let (sin, cos) = (2.4 * i as f32).sin_cos();
+            let aside = (1.0 - y * y).sqrt();
+            let aim = Vec3::new(0.03 * sin, 0.02, 0.03 * cos);
+            (aim, Vec3::new(aside * cos, y, aside * sin))
+        })
+        .collect()
+}
+
+/// A volley on a plate of this thickness about y = 0, larger than the way of a shot beside it.
+fn volley_on_plate(obstacle: &Obstacle, thickness: f32) {
+    for side in [1.0, -1.0] {
+        volley(obstacle, Transform::IDENTITY, &onto_a_plane(side), |_, now| {
+            // Nothing but the plate turns it round, so it stays on its side, wherever it slides.
+            now.y * side < 0.5 * thickness - 2e-3
+        });
+    }
+}
+
+/// A volley from all around on a convex solid, at most `middle` m of which no way round is as near to the
+/// line of a shot.
+fn volley_on_solid(obstacle: &Obstacle, at: Transform, middle: f32, inside: impl Fn(Vec3) -> bool) {
+    volley(obstacle, at, &from_all_around(), |shot, now| {
+        let way = now - shot.aim;
+        let beyond = way.dot(shot.direction);
+        let aside = (way - beyond * shot.direction).length();
+        inside(now) || (beyond > 0.0 && aside < middle)
+    });
+}
+
+/// The 12 triangles of a box, counter-clockwise from outside.
+fn box_mesh(size: Vec3) -> TriangleMesh {
+    let corner = |i: u32| Vec3::new((i & 1) as f32, (i >> 1 & 1) as f32, (i >> 2) as f32) - 0.5;
+    let corners: Vec<Vec3> = (0..8).map(|i| corner(i) * size).collect();
+    let quads =
+        [[0, 4, 6, 2], [1, 3, 7, 5], [0, 1, 5, 4], [2, 6, 7, 3], [0, 2, 3, 1], [4, 5, 7, 6]];
+    let halves = |[a, b, c, d]: [u32; 4]| [[a, b, c], [a, c, d]];
+    let triangles: Vec<[u32; 3]> = quads.into_iter().flat_map(halves).collect();
+    TriangleMesh::new(&corners, &triangles).unwrap()
+}
+
+fn in_box(p: Vec3, size: Vec3) -> bool {
+    (p.abs() - 0.5 * size).max_element() < -2e-3
+}
+
+#[test]
+fn nothing_grazes_through_a_thin_cuboid() {
+    for thickness in [0.001, 0.01, 0.02] {
+        volley_on_plate(&Obstacle::cuboid(Vec3::new(6.0, thickness, 6.0)), thickness);
+    }
+}
+
+#[test]
+fn nothing_grazes_through_a_mesh_of_one_sheet() {
+    let square =
+        [[-3.0, -3.0], [3.0, -3.0], [3.0, 3.0], [-3.0, 3.0]].map(|[x, z]| Vec3::new(x, 0.0, z));
+    let mesh = TriangleMesh::new(&square, &[[0, 1, 2], [0, 2, 3]]).unwrap();
+    volley_on_plate(&Obstacle::mesh(mesh), 0.0);
+}
+
+#[test]
+fn nothing_passes_through_a_solid_mesh_plate_of_1_mm() {
+    volley_on_plate(&Obstacle::mesh(box_mesh(Vec3::new(6.0, 0.001, 6.0)).solid()), 0.001);
+}
+
+#[test]
+fn nothing_passes_through_a_solid_mesh_plate_of_1_cm() {
+    volley_on_plate(&Obstacle::mesh(box_mesh(Vec3::new(6.0, 0.01, 6.0)).solid()), 0.01);
+}
+
+#[test]
+fn nothing_passes_through_a_solid_mesh_plate_of_2_cm() {
+    volley_on_plate(&Obstacle::mesh(box_mesh(Vec3::new(6.0, 0.02, 6.0)).solid()), 0.02);
+}
+
+#[test]
+fn nothing_passes_through_a_solid_mesh_box() {
+    let size = Vec3::new(1.0, 0.6, 0.8);
+    let mesh = Obstacle::mesh(box_mesh(size).solid());
+    volley_on_solid(&mesh, Transform::IDENTITY, 0.2, |p| in_box(p, size));
+}
+
+#[test]
+fn nothing_passes_through_a_mirrored_solid_mesh() {
+    let size = Vec3::new(1.0, 0.6, 0.8);
+    let mesh = Obstacle::mesh(box_mesh(size).solid());
+    let mirrored = Transform::from_scale(Vec3::new(-1.0, 1.0, 1.0));
+    volley_on_solid(&mesh, mirrored, 0.2, |p| in_box(p, size));
+}
+
+#[test]
+fn a_particle_rests_on_a_mirrored_solid_mesh() {
+    for scale in [Vec3::ONE, Vec3::new(-1.0, 1.0, 1.0), Vec3::new(1.0, -2.0, 1.0), -Vec3::ONE] {
+        let mut app = app();
+        let mesh = Obstacle::mesh(box_mesh(Vec3::ONE).solid());
+        app.world_mut().spawn((mesh, Transform::from_scale(scale)));
+        let top = 0.5 * scale.y.abs();
+        let p = lone(&mut app, Particle::at(Vec3::new(0.1, 0.3 + top, 0.2)), default());
+        tick(&mut app, 64);
+        let y = particle(&app, p).position.y;
+        assert!((y - top - RADIUS).abs() < 2e-3, "{scale}: {y}, not {top}");
+    }
+}
+
+#[cfg(feature = "parry")]
+#[test]
+fn nothing_passes_through_a_convex_hull() {
+    // An octahedron: |x| + |y| + |z| ≤ 0.6.
+    let points: Vec<Vec3> =
+        [Vec3::X, Vec3::Y, Vec3::Z].into_iter().flat_map(|v| [0.6 * v, -0.6 * v]).collect();
+    let hull = Obstacle::mesh(TriangleMesh::convex_hull(&points).unwrap());
+    volley_on_solid(&hull, Transform::IDENTITY, 0.15, |p| p.abs().element_sum() < 0.6 - 4e-3);
+}
+
+#[test]
+fn nothing_passes_through_an_ellipsoid() {
+    let axes = Vec3::new(0.5, 0.2, 0.8);
+    let at = Transform::from_scale(axes / 0.5);
+    volley_on_solid(&Obstacle::sphere(0.5), at, 0.1, |p| (p / axes).length() < 0.98);
+}
+
+#[test]
+fn nothing_passes_through_a_prism() {
+    let corners = [[-0.5, -0.3], [0.5, -0.3], [0.0, 0.6]].map(Vec2::from);
+    let outside = |p: Vec2| {
+        (0..3)
+            .map(|i| {
+                let edge = corners[(i + 1) % 3] - corners[i];
+                -edge.perp_dot(p - corners[i]) / edge.length()
+            })
+            .fold(f32::MIN, f32::max)
+    };
+    // It has no end along z.
+    let shots: Vec<(Vec3, Vec3)> =
+        from_all_around().into_iter().filter(|(_, way)| way.z.abs() < 0.8).collect();
+    volley(&Obstacle::polygon(corners), Transform::IDENTITY, &shots, |shot, now| {
+        let way = now - shot.aim;
+        let beyond = way.dot(shot.direction);
+        let aside = (way - beyond * shot.direction).length();
+        outside(now.truncate()) < -2e-3 || (beyond > 0.0 && aside < 0.1)
+    });
+}
+
+#[test]
+fn nothing_passes_through_a_compound() {
+    let parts = [
+        (ObstacleShape::Sphere { radius: 0.4 }, Vec3::ZERO),
+        (ObstacleShape::Cuboid { half_size: Vec3::new(0.6, 0.1, 0.1) }, Vec3::ZERO),
+        (ObstacleShape::Cone { radius: 0.3, height: 0.6 }, Vec3::Y * 0.5),
+    ];
+    let part = |(shape, at)| Part { shape, place: Transform::from_translation(at) };
+    let compound = Obstacle::new(ObstacleShape::Compound(parts.map(part).to_vec()));
+    volley_on_solid(&compound, Transform::IDENTITY, 0.15, |p| {
+        p.length() < 0.4 - 2e-3 || in_box(p, Vec3::new(1.2, 0.2, 0.2))
+    });
+}
+
+/// Quads that bound x ≥ 0, y ≥ 0 and, if there are three, z ≥ 0, seen from within.
+fn corner_of(faces: usize) -> TriangleMesh {
+    let (far, back) = (5.0, if faces == 3 { 0.0 } else { -5.0 });
+    let quads = [
+        [[0.0, back], [0.0, far], [far, far], [far, back]].map(|[x, z]| Vec3::new(x, 0.0, z)),
+        [[0.0, back], [far, back], [far, far], [0.0, far]].map(|[y, z]| Vec3::new(0.0, y, z)),
+        [[0.0, 0.0], [far, 0.0], [far, far], [0.0, far]].map(|[x, y]| Vec3::new(x, y, 0.0)),
+    ];
+    let vertices: Vec<Vec3> = quads[..faces].iter().flatten().copied().collect();
+    let triangles: Vec<[u32; 3]> = (0..faces as u32)
+        .flat_map(|face| [[0, 1, 2], [0, 2, 3]].map(|t| t.map(|i: u32| 4 * face + i)))
+        .collect();
+    TriangleMesh::new(&vertices, &triangles).unwrap()
+}
+
+fn volley_into_corner(faces: usize, mesh: TriangleMesh) {
+    let mut shots = Vec::new();
+    for aim in [Vec3::ZERO, Vec3::new(0.02, 0.03, 0.0), Vec3::new(0.0, 0.01, 0.3)] {
+        for way in [
+            Vec3::new(-1.0, -1.0, -1.0),
+            Vec3::new(-1.0, -1.0, -0.05),
+            Vec3::new(-1.0, -0.05, -0.05),
+            Vec3::new(-0.05, -1.0, -0.3),
+            Vec3::new(-0.05, -0.06, -1.0),
+            Vec3::new(-0.3, -0.7, -0.9),
+        ] {
+            shots.push((aim, way.normalize()));
+        }
+    }
+    volley(&Obstacle::mesh(mesh), Transform::IDENTITY, &shots, |_, now| {
+        let coordinates = now.to_array();
+        coordinates[..faces].iter().any(|c| *c < -2e-3)
+    });
+}
+
+#[test]
+fn nothing_leaves_through_the_edge_of_two_faces() {
+    volley_into_corner(2, corner_of(2));
+}
+
+#[test]
+fn nothing_leaves_through_the_corner_of_three_faces() {
+    volley_into_corner(3, corner_of(3));
+}
+
+#[test]
+fn nothing_leaves_through_the_edge_of_two_solid_faces() {
+    volley_into_corner(2, corner_of(2).solid());
+}
+
+#[test]
+fn nothing_leaves_through_the_corner_of_three_solid_faces() {
+    volley_into_corner(3, corner_of(3).solid());
+}
+
+/// Sweeps a plate, whose front is its frame's +X, through particles at rest; `motion` gives its pose by time
+/// (s). No particle may get behind it.
+fn sweep(
+    obstacle: &Obstacle,
+    seconds: f32,
+    resting: &[Vec3],
+    motion: impl Fn(f32) -> Transform,
+) -> Result<(), String> {
+    let mut app = app_with(SolverSettings { gravity: Vec3::ZERO, ..undamped() });
+    let plate = app.world_mut().spawn((obstacle.clone(), motion(0.0))).id();
+    let mut particles = Vec::new();
+    for place in resting {
+        for radius in RADII {
+            let settings =
+                BodySettings { radius: Some(radius), friction: Friction::NONE, ..default() };
+            particles.push((radius, lone(&mut app, Particle::at(*place), settings)));
+        }
+    }
+    tick(&mut app, 2);
+    for i in 1..=(seconds * 64.0).ceil() as u32 {
+        // The pose of this frame is reached one frame later.
+        let reached = motion((i - 1) as f32 / 64.0);
+        *app.world_mut().get_mut::<Transform>(plate).unwrap() = motion(i as f32 / 64.0);
+        tick(&mut app, 1);
+        let front = |p: Vec3| (reached.rotation * Vec3::X).dot(p - reached.translation);
+        let mut behind = particles.iter().filter_map(|(radius, entity)| {
+            let p = particle(&app, *entity).position;
+            let gap = front(p);
+            (gap < -5e-3).then(|| format!("{gap} m behind, radius {radius}, {p}, tick {i}"))
+        });
+        let all = particles.len();
+        if let Some(first) = behind.next() {
+            return Err(format!("{} of {all}: {first}", behind.count() + 1));
+        }
+    }
+    Ok(())
+}
+
+fn sweeps(obstacle: &Obstacle) {
+    let mut resting = Vec::new();
+    for x in [0.05, 0.31, 0.77] {
+        for y in [-0.3, 0.02, 0.4] {
+            resting.push(Vec3::new(x, y, 0.1 - y));
+        }
+    }
+    let mut failed = Vec::new();
+    for speed in [1.0, 5.0, 12.0, 25.0, 50.0] {
+        // Along its front, along and turning about it, and like a door.
+        let straight =
+            sweep(obstacle, 3.0 / speed, &resting, |t| Transform::from_xyz(speed * t, 0.0, 0.0));
+        let turning = sweep(obstacle, 3.0 / speed, &resting, |t| {
+            Transform::from_xyz(speed * t, 0.0, 0.0)
+                .with_rotation(Quat::from_rotation_x(3.0 * t) * Quat::from_rotation_z(0.3))
+        });
+        // At 1.5 m from the hinge it has this speed.
+        let turn = speed / 1.5;
+        let around: Vec<Vec3> = [0.2, 0.7, 1.5]
+            .into_iter()
+            .flat_map(|r| {
+                [0.1, 0.4, 0.9].map(|angle: f32| {
+                    Quat::from_rotation_y(angle) * Vec3::new(0.0, 0.1 - 0.1 * r, -r)
+                })
+            })
+            .collect();
+        // The front of a door that turns to the left looks at what it comes to.
+        let door = sweep(obstacle, 1.6 / turn, &around, |t| {
+            Transform::from_rotation(Quat::from_rotation_y(turn * t + PI))
+        });
+        for (name, result) in [("straight", straight), ("turning", turning), ("door", door)] {
+            if let Err(what) = result {
+                failed.push(format!("{name} at {speed} m/s: {what}"));
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{failed:#?}");
+}
+
+#[test]
+fn a_thin_cuboid_that_moves_and_turns_sweeps_what_is_in_its_way() {
+    sweeps(&Obstacle::cuboid(Vec3::new(0.001, 12.0, 12.0)));
+}
+
+fn upright() -> TriangleMesh {
+    let square =
+        [[-6.0, -6.0], [6.0, -6.0], [6.0, 6.0], [-6.0, 6.0]].map(|[y, z]| Vec3::new(0.0, y, z));
+    TriangleMesh::new(&square, &[[0, 1, 2], [0, 2, 3]]).unwrap()
+}
+
+#[test]
+fn a_mesh_that_moves_and_turns_sweeps_what_is_in_its_way() {
+    sweeps(&Obstacle::mesh(upright()));
+}
+
+#[test]
+fn a_solid_mesh_that_moves_and_turns_sweeps_what_is_in_its_way() {
+    sweeps(&Obstacle::mesh(box_mesh(Vec3::new(0.002, 12.0, 12.0)).solid()));
+}
+
 #[test]
 fn case_35_a_fast_cloth_does_not_fall_through_a_thin_floor_or_a_mesh() {
     let side = 3.0;
