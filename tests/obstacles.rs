@@ -73,10 +73,10 @@ fn floors() -> Vec<(&'static str, Obstacle, Transform)> {
 
 #[test]
 fn a_block_rests_on_a_slope_below_the_angle_of_friction_and_slides_above() {
-    let mu = 0.5;
+    let mu: f32 = 0.5;
     for (name, obstacle, place) in floors() {
         for (part, slides) in [(0.95, false), (1.05, true)] {
-            let rotation = Quat::from_rotation_z(-(part * mu as f32).atan());
+            let rotation = Quat::from_rotation_z(-(part * mu).atan());
             let mut app = app_with(SolverSettings { sleeping: false, ..undamped() });
             let friction = Friction::new(mu);
             app.world_mut().spawn((
