@@ -6,6 +6,7 @@ mod common;
 use bevy::prelude::*;
 use bevy_pliant::{
     constraint::clamp_compliance,
+    obstacle::{ObstacleShape, Part, TriangleMesh},
     particle::{BuildOrder, ParticleIndex, RestPose, SolverState},
     prelude::*,
     solver::{DrawnPose, Faulty},
@@ -526,6 +527,108 @@ fn check(app: &mut App) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// Any triangles: slivers, faces on one another, missing and infinite vertices.
+fn triangles() -> impl Strategy<Value = ObstacleShape> {
+    let vertex = prop_oneof![
+        6 => (-2.0f32..2.0, -0.3f32..0.3, -2.0f32..2.0).prop_map(Vec3::from),
+        1 => (-2.0f32..2.0, 1e-30f32..1e-3).prop_map(|(x, thin)| Vec3::new(x, thin, thin)),
+        1 => vector(),
+    ];
+    let corner = || prop_oneof![12 => 0u32..12, 1 => any::<u32>()];
+    let triangle = [corner(), corner(), corner()];
+    (vec(vertex, 3..12), vec(triangle, 1..16), any::<bool>()).prop_map(
+        |(vertices, triangles, solid)| {
+            let mesh = TriangleMesh::new(&vertices, &triangles).unwrap_or_default();
+            ObstacleShape::Mesh(if solid { mesh.solid() } else { mesh })
+        },
+    )
+}
+
+/// Every shape, its numbers good or bad, compounds within compounds.
+fn shape() -> impl Strategy<Value = ObstacleShape> {
+    let size = || mostly(0.5);
+    let corner = prop_oneof![
+        4 => (-1.0f32..1.0, -1.0f32..1.0).prop_map(Vec2::from),
+        1 => (number(), number()).prop_map(Vec2::from),
+    ];
+    let corners = prop_oneof![
+        1 => vec(corner, 0..8),
+        1 => Just([[-1.0, -0.2], [1.0, -0.2], [0.8, 0.3]].map(Vec2::from).to_vec()),
+    ];
+    let simple = prop_oneof![
+        1 => Just(ObstacleShape::HalfSpace),
+        1 => size().prop_map(|radius| ObstacleShape::Sphere { radius }),
+        1 => (vector(), vector(), size())
+            .prop_map(|(start, end, radius)| ObstacleShape::Capsule { start, end, radius }),
+        1 => (size(), mostly(0.01), size())
+            .prop_map(|half| ObstacleShape::Cuboid { half_size: half.into() }),
+        1 => (size(), size())
+            .prop_map(|(radius, half_height)| ObstacleShape::Cylinder { radius, half_height }),
+        1 => (size(), size()).prop_map(|(radius, height)| ObstacleShape::Cone { radius, height }),
+        1 => corners.prop_map(|corners| ObstacleShape::Polygon { corners }),
+        3 => triangles(),
+    ];
+    simple.prop_recursive(3, 12, 4, |inner| {
+        let part = (inner, transform()).prop_map(|(shape, place)| Part { shape, place });
+        vec(part, 0..4).prop_map(ObstacleShape::Compound)
+    })
+}
+
+fn layers() -> impl Strategy<Value = ContactLayers> {
+    prop_oneof![
+        5 => Just(ContactLayers::ALL),
+        1 => (any::<u32>(), any::<u32>()).prop_map(|(a, b)| ContactLayers::new(a, b)),
+    ]
+}
+
+/// Where an obstacle is: near the origin, or anywhere; of any scale.
+fn place() -> impl Strategy<Value = Transform> {
+    let scale = prop_oneof![
+        4 => Just(Vec3::ONE),
+        1 => Just(Vec3::new(-1.0, 1.0, 1.0)),
+        1 => Just(Vec3::new(1.0, 0.0, 1.0)),
+        1 => vector(),
+    ];
+    let near = (-0.5f32..0.5, -0.5f32..0.5, -0.5f32..0.5).prop_map(Vec3::from);
+    let at = prop_oneof![4 => near, 1 => vector()];
+    (at, quaternion(), scale).prop_map(|(translation, rotation, scale)| Transform {
+        translation,
+        rotation,
+        scale,
+    })
+}
+
+fn obstacle() -> impl Strategy<Value = Obstacle> {
+    let sensor = prop_oneof![4 => Just(false), 1 => Just(true)];
+    (shape(), friction(), mostly(0.3), layers(), sensor).prop_map(
+        |(shape, friction, restitution, layers, sensor)| Obstacle {
+            shape,
+            friction,
+            restitution,
+            layers,
+            sensor,
+        },
+    )
+}
+
+/// What happens to an obstacle before a tick.
+#[derive(Debug, Clone)]
+enum Change {
+    Move(Transform),
+    Turn(Quat),
+    Reshape(Obstacle),
+    Despawn,
+}
+
+fn change_of_obstacle() -> impl Strategy<Value = Change> {
+    prop_oneof![
+        3 => place().prop_map(Change::Move),
+        2 => quaternion().prop_map(Change::Turn),
+        1 => obstacle().prop_map(Change::Reshape),
+        1 => Just(Change::Despawn),
+    ]
+}
+
 /// The same draws each run, so that nobody's change fails by chance; more and others by
 /// `PROPTEST_CASES=2000 PROPTEST_RNG_SEED=7`.
 fn config() -> Config {
@@ -575,6 +678,41 @@ proptest! {
         }
         check(&mut app)?;
         prop_assert!(started.elapsed().as_secs() < 20, "hangs");
+    }
+
+    /// Any obstacles below and within what falls on them.
+    #[test]
+    fn no_obstacle_makes_what_falls_on_it_panic_or_not_finite(
+        obstacles in vec((obstacle(), place()), 1..6),
+        changes in vec((0usize..6, change_of_obstacle()), 10),
+        height in 0.0f32..0.6,
+        speed in mostly(3.0),
+    ) {
+        let mut app = app();
+        let world = app.world_mut();
+        let obstacles: Vec<Entity> = obstacles.into_iter().map(|of| world.spawn(of).id()).collect();
+        let lying = Transform::from_xyz(0.0, height, 0.2)
+            .with_rotation(Quat::from_rotation_x(core::f32::consts::FRAC_PI_2));
+        world.spawn((Cloth::grid(UVec2::splat(6), 0.1), lying));
+        world.spawn((Rope::new(1.0, 6), Transform::from_xyz(0.3, height + 0.3, 0.0)));
+        tick(&mut app, 1);
+        let speed = if speed.is_finite() { speed.clamp(0.0, 1e3) } else { 30.0 };
+        for (entity, _) in common::all_particles(&mut app) {
+            app.world_mut().get_mut::<Particle>(entity).unwrap().velocity = Vec3::NEG_Y * speed;
+        }
+        for (which, change) in changes {
+            if let Ok(mut obstacle) = app.world_mut().get_entity_mut(obstacles[which % obstacles.len()]) {
+                match change {
+                    Change::Move(to) => { obstacle.insert(to); }
+                    Change::Turn(by) => obstacle.get_mut::<Transform>().unwrap().rotation = by,
+                    Change::Reshape(to) => { obstacle.insert(to); }
+                    Change::Despawn => obstacle.despawn(),
+                }
+            }
+            tick(&mut app, 1);
+            prop_assert!(common::all_finite(&mut app));
+            check(&mut app)?;
+        }
     }
 
     /// Recipes alone, more of them: built or refused, and what is built weighs something.

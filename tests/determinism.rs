@@ -10,12 +10,13 @@ use bevy::{
     world_serialization::{DynamicWorld, DynamicWorldBuilder, WorldSerializationPlugin},
 };
 use bevy_pliant::{
-    obstacle::Obstacle,
+    obstacle::{Obstacle, TriangleMesh},
     particle::BuildOrder,
     prelude::*,
     solver::{SolverClock, state_hash},
 };
 use common::tick;
+use core::sync::atomic::{AtomicU32, Ordering};
 
 /// A pole that moves along a curve; by the fixed schedule or once a frame.
 #[derive(Component, Reflect, Clone, Copy, Default)]
@@ -107,11 +108,67 @@ fn spawn_scene(app: &mut App) {
     world.spawn(Attachment::new(ellipsoid, members[15]).with_compliance(1e-3));
 }
 
+/// What is spawned again after a load.
+#[derive(Component)]
+struct Level;
+
+/// Cloths on a level of triangles: one that arrives at 30 m/s, others that lie on it; a ball, and boxes
+/// that move and turn below and between them.
+fn spawn_level(app: &mut App) {
+    let n = 16;
+    let height = |x: u32, z: u32| 0.05 * ((x * 7 + z * 5) % 3) as f32;
+    let corner =
+        |x: u32, z: u32| Vec3::new(x as f32 * 0.5 - 4.0, height(x, z), z as f32 * 0.5 - 4.0);
+    let vertices: Vec<Vec3> = (0..=n).flat_map(|z| (0..=n).map(move |x| corner(x, z))).collect();
+    let mut triangles = Vec::new();
+    for z in 0..n {
+        for x in 0..n {
+            let a = z * (n + 1) + x;
+            let (b, c) = (a + 1, a + n + 1);
+            triangles.extend([[a, c, b], [b, c, c + 1]]);
+        }
+    }
+    let level = TriangleMesh::new(&vertices, &triangles).unwrap();
+    let at = Vec3::new(11.3, 299.1, -3.7);
+    let world = app.world_mut();
+    world.spawn((Level, Obstacle::mesh(level), Transform::from_translation(at)));
+    world
+        .spawn((Obstacle::sphere(0.4), Transform::from_translation(at + Vec3::new(2.0, 0.3, 2.0))));
+    for (place, in_update) in
+        [(Vec3::new(-2.2, 0.2, -1.9), false), (Vec3::new(1.1, 0.3, 1.7), true)]
+    {
+        let pole = Pole { base: at + place, in_update };
+        let size = Vec3::new(0.8, 0.3, 0.2);
+        world.spawn((Obstacle::cuboid(size).with_restitution(0.2), self::place(&pole, 0), pole));
+    }
+    let lying = |x: f32, y: f32, z: f32| {
+        Transform::from_translation(at + Vec3::new(x, y, z))
+            .with_rotation(Quat::from_rotation_x(1.5))
+    };
+    for (x, z) in [(-1.9, -1.2), (2.1, 2.3), (-2.0, 2.5)] {
+        world.spawn((Cloth::grid(UVec2::new(16, 12), 0.1), lying(x, 0.3, z)));
+    }
+    let fast = world.spawn((Cloth::grid(UVec2::new(20, 15), 0.1), lying(1.0, 1.5, -1.5))).id();
+    tick(app, 1);
+    for entity in common::particles(app, fast) {
+        app.world_mut().get_mut::<Particle>(entity).unwrap().velocity = Vec3::new(-9.0, -28.6, 0.7);
+    }
+}
+
 #[test]
 fn one_two_and_four_tasks_give_the_same_bits_twice_in_a_row() {
+    assert_same_bits_for_all_tasks(spawn_scene);
+}
+
+#[test]
+fn one_two_and_four_tasks_give_the_same_bits_among_obstacles() {
+    assert_same_bits_for_all_tasks(spawn_level);
+}
+
+fn assert_same_bits_for_all_tasks(spawn: fn(&mut App)) {
     let run = |max_tasks| {
         let mut app = app(max_tasks, None);
-        spawn_scene(&mut app);
+        spawn(&mut app);
         let mut hashes = Vec::new();
         for _ in 0..4 {
             tick(&mut app, 30);
@@ -128,11 +185,15 @@ fn one_two_and_four_tasks_give_the_same_bits_twice_in_a_row() {
     assert_eq!(one, run(4));
 }
 
-/// What a game would save: all that has to do with bodies, poles and obstacles; nothing that draws.
+/// What a game would save: all that has to do with bodies, poles and obstacles; nothing that draws, and
+/// no level.
 fn save(app: &mut App) -> DynamicWorld {
     let mut query = app
         .world_mut()
-        .query_filtered::<Entity, Or<(With<BuildOrder>, With<Transform>, With<Attachment>)>>();
+        .query_filtered::<Entity, (
+            Or<(With<BuildOrder>, With<Transform>, With<Attachment>)>,
+            Without<Level>,
+        )>();
     let entities: Vec<Entity> = query.iter(app.world()).collect();
     let registry = app.world().resource::<AppTypeRegistry>().clone();
     let registry = registry.read();
@@ -144,12 +205,22 @@ fn save(app: &mut App) -> DynamicWorld {
         .build()
 }
 
-fn assert_goes_on_as_saved(ticks_before: u64) {
-    let folder =
-        std::env::temp_dir().join(format!("bevy_pliant_{}_{ticks_before}", std::process::id()));
+/// Levels are spawned from their own files, as they were.
+fn copy_level(from: &mut App, to: &mut App) {
+    let mut levels =
+        from.world_mut().query_filtered::<(&Obstacle, &Transform, &BuildOrder), With<Level>>();
+    let levels: Vec<_> =
+        levels.iter(from.world()).map(|(o, t, b)| (Level, o.clone(), *t, *b)).collect();
+    to.world_mut().spawn_batch(levels);
+}
+
+fn assert_goes_on_as_saved(spawn: fn(&mut App), ticks_before: u64) {
+    static FOLDERS: AtomicU32 = AtomicU32::new(0);
+    let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
+    let folder = std::env::temp_dir().join(format!("bevy_pliant_{}_{number}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let mut original = app(2, None);
-    spawn_scene(&mut original);
+    spawn(&mut original);
     tick(&mut original, ticks_before);
     let saved = save(&mut original);
     let registry = original.world().resource::<AppTypeRegistry>().clone();
@@ -171,6 +242,7 @@ fn assert_goes_on_as_saved(ticks_before: u64) {
     let saved = loaded.world_mut().resource_mut::<Assets<DynamicWorld>>().remove(&handle).unwrap();
     saved.write_to_world(loaded.world_mut(), &mut EntityHashMap::default()).expect("loads");
     std::fs::remove_dir_all(&folder).unwrap();
+    copy_level(&mut original, &mut loaded);
 
     assert_eq!(state_hash(original.world_mut()), state_hash(loaded.world_mut()), "as loaded");
     for later in 0..60 {
@@ -202,17 +274,25 @@ fn assert_goes_on_as_saved(ticks_before: u64) {
 
 #[test]
 fn a_world_saved_in_mid_motion_goes_on_with_the_same_bits() {
-    assert_goes_on_as_saved(45);
+    assert_goes_on_as_saved(spawn_scene, 45);
 }
 
 #[test]
 fn a_world_saved_when_part_of_it_sleeps_goes_on_with_the_same_bits() {
-    assert_goes_on_as_saved(200);
+    assert_goes_on_as_saved(spawn_scene, 200);
 }
 
 #[test]
 fn a_world_saved_right_after_it_was_built_goes_on_with_the_same_bits() {
-    assert_goes_on_as_saved(0);
+    assert_goes_on_as_saved(spawn_scene, 0);
+}
+
+#[test]
+fn a_world_of_obstacles_that_is_saved_goes_on_with_the_same_bits() {
+    // As the fast cloth arrives, and when some lie on the level.
+    for ticks_before in [1, 3, 70] {
+        assert_goes_on_as_saved(spawn_level, ticks_before);
+    }
 }
 
 #[test]

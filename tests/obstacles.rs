@@ -256,6 +256,597 @@ fn nothing_passes_through_however_fast_or_thin() {
     }
 }
 
+#[derive(Resource, Default)]
+struct Failed(Vec<(Entity, String)>);
+
+/// An app that notes what could not be an obstacle.
+#[cfg(feature = "render")]
+fn mesh_app() -> App {
+    let mut app = app();
+    app.init_resource::<Failed>().add_observer(|e: On<BodyFailed>, mut failed: ResMut<Failed>| {
+        failed.0.push((e.entity, e.error.to_string()));
+    });
+    app
+}
+
+/// A mesh that is put in later.
+#[cfg(feature = "render")]
+fn reserve(app: &App) -> Handle<Mesh> {
+    app.world().resource::<Assets<Mesh>>().reserve_handle()
+}
+
+#[cfg(feature = "render")]
+fn put(app: &mut App, handle: &Handle<Mesh>, mesh: impl Into<Mesh>) {
+    app.world_mut().resource_mut::<Assets<Mesh>>().insert(handle, mesh.into()).unwrap();
+}
+
+#[cfg(feature = "render")]
+fn shape_of(app: &App, entity: Entity) -> Option<&TriangleMesh> {
+    app.world().get::<Obstacle>(entity).map(|obstacle| match &obstacle.shape {
+        ObstacleShape::Mesh(mesh) => mesh,
+        other => panic!("{other:?} is no mesh"),
+    })
+}
+
+/// Where a particle comes to rest that starts at `place` (m).
+#[cfg(feature = "render")]
+fn rest_of(app: &mut App, place: Vec3) -> Vec3 {
+    let p = lone(app, Particle::at(place), BodySettings { friction: Friction::NONE, ..default() });
+    tick(app, 96);
+    particle(app, p).position
+}
+
+#[cfg(feature = "render")]
+#[test]
+fn meshes_below_an_entity_become_obstacles_once_they_are_there() {
+    let mut app = mesh_app();
+    let (cube, later) = (reserve(&app), reserve(&app));
+    let like = Obstacle::default().with_friction(Friction::new(0.9)).with_restitution(0.1);
+    let root = app
+        .world_mut()
+        .spawn((MeshObstacle::default().like(like), Transform::from_xyz(5.0, 1.0, 0.0)))
+        .id();
+    let raised = Transform::from_xyz(0.0, 2.0, 0.0).with_scale(Vec3::new(1.0, 2.0, 1.0));
+    let aside = Transform::from_xyz(3.0, 0.0, 0.0)
+        .with_rotation(Quat::from_rotation_z(0.25 * PI))
+        .with_scale(Vec3::splat(2.0));
+    let child = app.world_mut().spawn((Mesh3d(cube.clone()), raised, ChildOf(root))).id();
+    let between = app.world_mut().spawn((Transform::IDENTITY, ChildOf(child))).id();
+    app.world_mut().entity_mut(between).insert(ChildOf(root));
+    let grandchild = app.world_mut().spawn((Mesh3d(cube.clone()), aside, ChildOf(between))).id();
+    tick(&mut app, 3);
+    assert!(shape_of(&app, child).is_none(), "there is no mesh yet");
+    put(&mut app, &cube, Cuboid::from_length(1.0));
+    tick(&mut app, 2);
+    for entity in [child, grandchild] {
+        assert_eq!(shape_of(&app, entity).map(TriangleMesh::len), Some(12));
+        let obstacle = app.world().get::<Obstacle>(entity).unwrap();
+        assert_eq!((obstacle.friction, obstacle.restitution), (Friction::new(0.9), 0.1));
+    }
+    assert!(app.world().get::<Obstacle>(root).is_none());
+    assert!(app.world().get::<Obstacle>(between).is_none());
+    let top = rest_of(&mut app, Vec3::new(5.1, 4.5, 0.1)).y;
+    assert!((top - 4.0 - RADIUS).abs() < 2e-3, "{top}");
+    // The edge of a cube that stands on its edge is at 1 + √2 m; what comes down beside it slides off.
+    let slid = rest_of(&mut app, Vec3::new(8.3, 3.0, 0.1));
+    assert!(slid.y < 1.0 && slid.x > 9.0, "{slid}");
+    // Whatever comes later is followed too.
+    let late =
+        app.world_mut().spawn((Mesh3d(later.clone()), Transform::IDENTITY, ChildOf(root))).id();
+    put(&mut app, &later, Sphere::new(0.5));
+    tick(&mut app, 2);
+    assert!(shape_of(&app, late).is_some_and(|mesh| mesh.len() > 12));
+    app.world_mut().entity_mut(late).insert(Mesh3d(cube));
+    tick(&mut app, 2);
+    assert_eq!(shape_of(&app, late).map(TriangleMesh::len), Some(12));
+    assert!(app.world().resource::<Failed>().0.is_empty());
+}
+
+#[cfg(feature = "render")]
+#[test]
+fn a_surface_holds_both_sides_and_a_solid_pushes_out() {
+    for (kind, from, expected) in [
+        (MeshKind::Surface, 0.8, 0.5 + RADIUS),
+        (MeshKind::Solid, 0.8, 0.5 + RADIUS),
+        // Just below the upper face.
+        (MeshKind::Surface, 0.495, -0.5 + RADIUS),
+        (MeshKind::Solid, 0.495, 0.5 + RADIUS),
+    ] {
+        let mut app = mesh_app();
+        let mesh = reserve(&app);
+        put(&mut app, &mesh, Cuboid::from_length(1.0));
+        app.world_mut().spawn((MeshObstacle::new(kind), Mesh3d(mesh)));
+        tick(&mut app, 2);
+        let y = rest_of(&mut app, Vec3::new(0.12, from, 0.07)).y;
+        assert!((y - expected).abs() < 2e-3, "{kind:?} from {from}: {y}, not {expected}");
+    }
+}
+
+#[cfg(all(feature = "render", feature = "parry"))]
+#[test]
+fn a_hull_closes_the_hole_of_a_ring() {
+    for kind in [MeshKind::Surface, MeshKind::Hull] {
+        let mut app = mesh_app();
+        let mesh = reserve(&app);
+        let ring = app.world_mut().spawn((MeshObstacle::new(kind), Mesh3d(mesh.clone()))).id();
+        tick(&mut app, 1);
+        put(&mut app, &mesh, Torus { minor_radius: 0.2, major_radius: 1.0 });
+        tick(&mut app, 2);
+        assert!(shape_of(&app, ring).is_some());
+        let y = rest_of(&mut app, Vec3::new(0.05, 1.0, 0.03)).y;
+        if kind == MeshKind::Hull {
+            assert!((y - 0.2 - RADIUS).abs() < 5e-3, "{y}");
+        } else {
+            assert!(y < -1.0, "{y}: there is no hole");
+        }
+        // A change is followed.
+        app.world_mut().entity_mut(ring).insert(MeshObstacle::new(MeshKind::Solid));
+        tick(&mut app, 2);
+        assert!(rest_of(&mut app, Vec3::new(0.05, 1.0, 0.03)).y < -1.0);
+    }
+}
+
+#[cfg(feature = "render")]
+#[test]
+fn a_mesh_that_cannot_be_an_obstacle_is_told_of_once() {
+    use bevy::{asset::RenderAssetUsages, mesh::PrimitiveTopology};
+    let empty = || Mesh::new(PrimitiveTopology::TriangleList, RenderAssetUsages::default());
+    let nowhere =
+        || empty().with_inserted_attribute(Mesh::ATTRIBUTE_POSITION, vec![[f32::NAN; 3]; 3]);
+    let flat = || Mesh::from(Segment3d::new(Vec3::ZERO, Vec3::X));
+    let mut kinds = vec![MeshKind::Surface, MeshKind::Solid];
+    if cfg!(feature = "parry") {
+        kinds.push(MeshKind::Hull);
+    }
+    for kind in kinds {
+        for broken in [empty(), nowhere(), flat()] {
+            let mut app = mesh_app();
+            let (mesh, good) = (reserve(&app), reserve(&app));
+            put(&mut app, &good, Cuboid::from_length(1.0));
+            let root = app.world_mut().spawn(MeshObstacle::new(kind)).id();
+            let child = app.world_mut().spawn((Mesh3d(mesh.clone()), ChildOf(root))).id();
+            let beside = app.world_mut().spawn((Mesh3d(good.clone()), ChildOf(root))).id();
+            tick(&mut app, 2);
+            put(&mut app, &mesh, broken);
+            tick(&mut app, 5);
+            let failed = &app.world().resource::<Failed>().0;
+            assert_eq!(failed.len(), 1, "{kind:?}: {failed:?}");
+            assert!(failed[0].0 == root && failed[0].1.len() > 20, "{failed:?}");
+            assert!(shape_of(&app, child).is_none());
+            assert!(shape_of(&app, beside).is_some(), "one broken mesh spoils the others");
+            app.world_mut().entity_mut(child).insert(Mesh3d(good));
+            tick(&mut app, 2);
+            assert!(shape_of(&app, child).is_some());
+            assert_eq!(app.world().resource::<Failed>().0.len(), 1);
+        }
+    }
+}
+
+#[cfg(feature = "render")]
+#[test]
+fn a_cloth_below_a_mesh_obstacle_is_none() {
+    let mut app = mesh_app();
+    let (level, sheet) = (reserve(&app), reserve(&app));
+    put(&mut app, &level, Plane3d::default().mesh().size(8.0, 8.0));
+    put(&mut app, &sheet, Plane3d::default().mesh().size(1.0, 1.0).subdivisions(6));
+    let root = app.world_mut().spawn((MeshObstacle::default(), Mesh3d(level))).id();
+    let high = |x: f32| Transform::from_xyz(x, 1.0, 0.0);
+    let from_mesh = app
+        .world_mut()
+        .spawn((Cloth::mesh(), Mesh3d(sheet.clone()), high(-2.0), ChildOf(root)))
+        .id();
+    let grid = Cloth::grid(UVec2::splat(6), 0.1);
+    let grid = app.world_mut().spawn((grid, Mesh3d::default(), high(2.0), ChildOf(root))).id();
+    // A cloth from the meshes below it.
+    let parent = app.world_mut().spawn((Cloth::mesh(), high(0.0), ChildOf(root))).id();
+    let part = app.world_mut().spawn((Mesh3d(sheet), ChildOf(parent))).id();
+    for _ in 0..8 {
+        tick(&mut app, 1);
+        for entity in [from_mesh, grid, parent, part] {
+            assert!(app.world().get::<Obstacle>(entity).is_none(), "the cloth is an obstacle");
+        }
+    }
+    assert!(app.world().get::<Obstacle>(root).is_some());
+    tick(&mut app, 96);
+    for body in [from_mesh, grid, parent] {
+        let lowest = positions(&app, body).iter().fold(f32::MAX, |least, p| least.min(p.y));
+        assert!((0.0..0.1).contains(&lowest), "not on the level: {lowest}");
+    }
+}
+
+const SPEEDS: [f32; 6] = [1.0, 8.0, 15.0, 60.0, 300.0, 3000.0];
+const RADII: [f32; 3] = [0.0, 0.01, 0.03];
+/// Of particles that may lie on a sheet: a point that does is on neither side of it.
+const THICK: [f32; 3] = [0.005, 0.01, 0.03];
+
+/// A particle that is shot at `aim` from 2 m away.
+#[derive(Clone, Copy, Debug)]
+struct Shot {
+    aim: Vec3,
+    /// Unit vector.
+    direction: Vec3,
+    speed: f32,
+    radius: f32,
+}
+
+/// Shoots from everywhere, with all speeds and radii, without gravity or friction; `wrong` tells where no
+/// such particle may be at the end of a tick.
+fn volley(
+    obstacle: &Obstacle,
+    at: Transform,
+    radii: &[f32],
+    shots: &[(Vec3, Vec3)],
+    wrong: impl Fn(Shot, Vec3) -> bool,
+) {
+    let mut all = 0;
+    let mut passed = Vec::new();
+    for speed in SPEEDS {
+        let mut app = app_with(SolverSettings { gravity: Vec3::ZERO, ..undamped() });
+        app.world_mut().spawn((obstacle.clone(), at));
+        let mut flying: Vec<(Entity, Shot)> = Vec::new();
+        for &(aim, direction) in shots {
+            for &radius in radii {
+                let particle = Particle::at(aim - 2.0 * direction);
+                let settings =
+                    BodySettings { radius: Some(radius), friction: Friction::NONE, ..default() };
+                let particle = particle.with_velocity(speed * direction);
+                let shot = Shot { aim, direction, speed, radius };
+                flying.push((lone(&mut app, particle, settings), shot));
+            }
+        }
+        all += flying.len();
+        for _ in 0..(3.0 / speed * 64.0) as u64 + 2 {
+            tick(&mut app, 1);
+            flying.retain(|&(entity, shot)| {
+                let now = particle(&app, entity).position;
+                let bad = !now.is_finite() || wrong(shot, now);
+                if bad {
+                    passed.push((shot, now));
+                }
+                !bad
+            });
+        }
+    }
+    let points = passed.iter().filter(|(shot, _)| shot.radius == 0.0).count();
+    assert!(
+        passed.is_empty(),
+        "{} of {all} passed through, {points} of them points, as {:?}",
+        passed.len(),
+        passed[passed.len() / 2]
+    );
+}
+
+/// Ways down onto a plane, as flat as 3 degrees, or up onto it.
+fn onto_a_plane(side: f32) -> Vec<(Vec3, Vec3)> {
+    let mut shots = Vec::new();
+    for steepness in [3.0f32, 8.0, 25.0, 60.0, 90.0] {
+        for azimuth in [0.0f32, 45.0, 77.0, 200.0, 270.0] {
+            let (sin, cos) = steepness.to_radians().sin_cos();
+            let (z, x) = azimuth.to_radians().sin_cos();
+            let aim = Vec3::new(0.04 + 0.1 * z, 0.0, 0.03 - 0.1 * x);
+            shots.push((aim, Vec3::new(x * cos, -side * sin, z * cos)));
+        }
+    }
+    shots
+}
+
+/// Ways to the origin from all around.
+fn from_all_around() -> Vec<(Vec3, Vec3)> {
+    let count = 40;
+    (0..count)
+        .map(|i| {
+            let y = (2.0 * i as f32 + 1.0) / count as f32 - 1.0;
+            let (sin, cos) = (2.4 * i as f32).sin_cos();
+            let aside = (1.0 - y * y).sqrt();
+            let aim = Vec3::new(0.03 * sin, 0.02, 0.03 * cos);
+            (aim, Vec3::new(aside * cos, y, aside * sin))
+        })
+        .collect()
+}
+
+/// A volley on a plate of this thickness about y = 0, larger than the way of a shot beside it.
+fn volley_on_plate(obstacle: &Obstacle, thickness: f32) {
+    for side in [1.0, -1.0] {
+        volley(obstacle, Transform::IDENTITY, &RADII, &onto_a_plane(side), |_, now| {
+            // Nothing but the plate turns it round, so it stays on its side, wherever it slides.
+            now.y * side < 0.5 * thickness - 2e-3
+        });
+    }
+}
+
+/// A volley from all around on a convex solid, at most `middle` m of which no way round is as near to the
+/// line of a shot.
+fn volley_on_solid(obstacle: &Obstacle, at: Transform, middle: f32, inside: impl Fn(Vec3) -> bool) {
+    volley(obstacle, at, &RADII, &from_all_around(), |shot, now| {
+        let way = now - shot.aim;
+        let beyond = way.dot(shot.direction);
+        let aside = (way - beyond * shot.direction).length();
+        inside(now) || (beyond > 0.0 && aside < middle)
+    });
+}
+
+/// The 12 triangles of a box, counter-clockwise from outside.
+fn box_mesh(size: Vec3) -> TriangleMesh {
+    let corner = |i: u32| Vec3::new((i & 1) as f32, (i >> 1 & 1) as f32, (i >> 2) as f32) - 0.5;
+    let corners: Vec<Vec3> = (0..8).map(|i| corner(i) * size).collect();
+    let quads =
+        [[0, 4, 6, 2], [1, 3, 7, 5], [0, 1, 5, 4], [2, 6, 7, 3], [0, 2, 3, 1], [4, 5, 7, 6]];
+    let halves = |[a, b, c, d]: [u32; 4]| [[a, b, c], [a, c, d]];
+    let triangles: Vec<[u32; 3]> = quads.into_iter().flat_map(halves).collect();
+    TriangleMesh::new(&corners, &triangles).unwrap()
+}
+
+fn in_box(p: Vec3, size: Vec3) -> bool {
+    (p.abs() - 0.5 * size).max_element() < -2e-3
+}
+
+#[test]
+fn nothing_grazes_through_a_thin_cuboid() {
+    for thickness in [0.001, 0.01, 0.02] {
+        volley_on_plate(&Obstacle::cuboid(Vec3::new(6.0, thickness, 6.0)), thickness);
+    }
+}
+
+#[test]
+fn nothing_grazes_through_a_mesh_of_one_sheet() {
+    let square =
+        [[-3.0, -3.0], [3.0, -3.0], [3.0, 3.0], [-3.0, 3.0]].map(|[x, z]| Vec3::new(x, 0.0, z));
+    let mesh = TriangleMesh::new(&square, &[[0, 1, 2], [0, 2, 3]]).unwrap();
+    volley_on_plate(&Obstacle::mesh(mesh), 0.0);
+}
+
+#[test]
+fn nothing_passes_through_a_solid_mesh_plate_of_1_mm() {
+    volley_on_plate(&Obstacle::mesh(box_mesh(Vec3::new(6.0, 0.001, 6.0)).solid()), 0.001);
+}
+
+#[test]
+fn nothing_passes_through_a_solid_mesh_plate_of_1_cm() {
+    volley_on_plate(&Obstacle::mesh(box_mesh(Vec3::new(6.0, 0.01, 6.0)).solid()), 0.01);
+}
+
+#[test]
+fn nothing_passes_through_a_solid_mesh_plate_of_2_cm() {
+    volley_on_plate(&Obstacle::mesh(box_mesh(Vec3::new(6.0, 0.02, 6.0)).solid()), 0.02);
+}
+
+#[test]
+fn nothing_passes_through_a_solid_mesh_box() {
+    let size = Vec3::new(1.0, 0.6, 0.8);
+    let mesh = Obstacle::mesh(box_mesh(size).solid());
+    volley_on_solid(&mesh, Transform::IDENTITY, 0.2, |p| in_box(p, size));
+}
+
+#[test]
+fn nothing_passes_through_a_mirrored_solid_mesh() {
+    let size = Vec3::new(1.0, 0.6, 0.8);
+    let mesh = Obstacle::mesh(box_mesh(size).solid());
+    let mirrored = Transform::from_scale(Vec3::new(-1.0, 1.0, 1.0));
+    volley_on_solid(&mesh, mirrored, 0.2, |p| in_box(p, size));
+}
+
+#[test]
+fn a_particle_rests_on_a_mirrored_solid_mesh() {
+    for scale in [Vec3::ONE, Vec3::new(-1.0, 1.0, 1.0), Vec3::new(1.0, -2.0, 1.0), -Vec3::ONE] {
+        let mut app = app();
+        let mesh = Obstacle::mesh(box_mesh(Vec3::ONE).solid());
+        app.world_mut().spawn((mesh, Transform::from_scale(scale)));
+        let top = 0.5 * scale.y.abs();
+        let p = lone(&mut app, Particle::at(Vec3::new(0.1, 0.3 + top, 0.2)), default());
+        tick(&mut app, 64);
+        let y = particle(&app, p).position.y;
+        assert!((y - top - RADIUS).abs() < 2e-3, "{scale}: {y}, not {top}");
+    }
+}
+
+#[cfg(feature = "parry")]
+#[test]
+fn nothing_passes_through_a_convex_hull() {
+    // An octahedron: |x| + |y| + |z| ≤ 0.6.
+    let points: Vec<Vec3> =
+        [Vec3::X, Vec3::Y, Vec3::Z].into_iter().flat_map(|v| [0.6 * v, -0.6 * v]).collect();
+    let hull = Obstacle::mesh(TriangleMesh::convex_hull(&points).unwrap());
+    volley_on_solid(&hull, Transform::IDENTITY, 0.15, |p| p.abs().element_sum() < 0.6 - 4e-3);
+}
+
+#[test]
+fn nothing_passes_through_an_ellipsoid() {
+    let axes = Vec3::new(0.5, 0.2, 0.8);
+    let at = Transform::from_scale(axes / 0.5);
+    volley_on_solid(&Obstacle::sphere(0.5), at, 0.1, |p| (p / axes).length() < 0.98);
+}
+
+#[test]
+fn nothing_passes_through_a_prism() {
+    let corners = [[-0.5, -0.3], [0.5, -0.3], [0.0, 0.6]].map(Vec2::from);
+    let outside = |p: Vec2| {
+        (0..3)
+            .map(|i| {
+                let edge = corners[(i + 1) % 3] - corners[i];
+                -edge.perp_dot(p - corners[i]) / edge.length()
+            })
+            .fold(f32::MIN, f32::max)
+    };
+    // It has no end along z.
+    let shots: Vec<(Vec3, Vec3)> =
+        from_all_around().into_iter().filter(|(_, way)| way.z.abs() < 0.8).collect();
+    volley(&Obstacle::polygon(corners), Transform::IDENTITY, &RADII, &shots, |shot, now| {
+        let way = now - shot.aim;
+        let beyond = way.dot(shot.direction);
+        let aside = (way - beyond * shot.direction).length();
+        outside(now.truncate()) < -2e-3 || (beyond > 0.0 && aside < 0.1)
+    });
+}
+
+#[test]
+fn nothing_passes_through_a_compound() {
+    let parts = [
+        (ObstacleShape::Sphere { radius: 0.4 }, Vec3::ZERO),
+        (ObstacleShape::Cuboid { half_size: Vec3::new(0.6, 0.1, 0.1) }, Vec3::ZERO),
+        (ObstacleShape::Cone { radius: 0.3, height: 0.6 }, Vec3::Y * 0.5),
+    ];
+    let part = |(shape, at)| Part { shape, place: Transform::from_translation(at) };
+    let compound = Obstacle::new(ObstacleShape::Compound(parts.map(part).to_vec()));
+    volley_on_solid(&compound, Transform::IDENTITY, 0.15, |p| {
+        p.length() < 0.4 - 2e-3 || in_box(p, Vec3::new(1.2, 0.2, 0.2))
+    });
+}
+
+/// Quads that bound x ≥ 0, y ≥ 0 and, if there are three, z ≥ 0, seen from within.
+fn corner_of(faces: usize) -> TriangleMesh {
+    let (far, back) = (5.0, if faces == 3 { 0.0 } else { -5.0 });
+    let quads = [
+        [[0.0, back], [0.0, far], [far, far], [far, back]].map(|[x, z]| Vec3::new(x, 0.0, z)),
+        [[0.0, back], [far, back], [far, far], [0.0, far]].map(|[y, z]| Vec3::new(0.0, y, z)),
+        [[0.0, 0.0], [far, 0.0], [far, far], [0.0, far]].map(|[x, y]| Vec3::new(x, y, 0.0)),
+    ];
+    let vertices: Vec<Vec3> = quads[..faces].iter().flatten().copied().collect();
+    let triangles: Vec<[u32; 3]> = (0..faces as u32)
+        .flat_map(|face| [[0, 1, 2], [0, 2, 3]].map(|t| t.map(|i: u32| 4 * face + i)))
+        .collect();
+    TriangleMesh::new(&vertices, &triangles).unwrap()
+}
+
+fn volley_into_corner(faces: usize, mesh: TriangleMesh) {
+    let mut shots = Vec::new();
+    for aim in [Vec3::ZERO, Vec3::new(0.02, 0.03, 0.0), Vec3::new(0.0, 0.01, 0.3)] {
+        for way in [
+            Vec3::new(-1.0, -1.0, -1.0),
+            Vec3::new(-1.0, -1.0, -0.05),
+            Vec3::new(-1.0, -0.05, -0.05),
+            Vec3::new(-0.05, -1.0, -0.3),
+            Vec3::new(-0.05, -0.06, -1.0),
+            Vec3::new(-0.3, -0.7, -0.9),
+        ] {
+            shots.push((aim, way.normalize()));
+        }
+    }
+    volley(&Obstacle::mesh(mesh), Transform::IDENTITY, &THICK, &shots, |_, now| {
+        let coordinates = now.to_array();
+        coordinates[..faces].iter().any(|c| *c < -2e-3)
+    });
+}
+
+#[test]
+fn nothing_leaves_through_the_edge_of_two_faces() {
+    volley_into_corner(2, corner_of(2));
+}
+
+#[test]
+fn nothing_leaves_through_the_corner_of_three_faces() {
+    volley_into_corner(3, corner_of(3));
+}
+
+#[test]
+fn nothing_leaves_through_the_edge_of_two_solid_faces() {
+    volley_into_corner(2, corner_of(2).solid());
+}
+
+#[test]
+fn nothing_leaves_through_the_corner_of_three_solid_faces() {
+    volley_into_corner(3, corner_of(3).solid());
+}
+
+/// Sweeps a plate, whose front is its frame's +X, through particles at rest; `motion` gives its pose by time
+/// (s). No particle may get behind it.
+fn sweep(
+    obstacle: &Obstacle,
+    radii: &[f32],
+    seconds: f32,
+    resting: &[Vec3],
+    motion: impl Fn(f32) -> Transform,
+) -> Result<(), String> {
+    let mut app = app_with(SolverSettings { gravity: Vec3::ZERO, ..undamped() });
+    let plate = app.world_mut().spawn((obstacle.clone(), motion(0.0))).id();
+    let mut particles = Vec::new();
+    for place in resting {
+        for &radius in radii {
+            let settings =
+                BodySettings { radius: Some(radius), friction: Friction::NONE, ..default() };
+            particles.push((radius, lone(&mut app, Particle::at(*place), settings)));
+        }
+    }
+    tick(&mut app, 2);
+    for i in 1..=(seconds * 64.0).ceil() as u32 {
+        // The pose of this frame is reached one frame later.
+        let reached = motion((i - 1) as f32 / 64.0);
+        *app.world_mut().get_mut::<Transform>(plate).unwrap() = motion(i as f32 / 64.0);
+        tick(&mut app, 1);
+        let front = |p: Vec3| (reached.rotation * Vec3::X).dot(p - reached.translation);
+        let mut behind = particles.iter().filter_map(|(radius, entity)| {
+            let p = particle(&app, *entity).position;
+            let gap = front(p);
+            (gap < -5e-3).then(|| format!("{gap} m behind, radius {radius}, {p}, tick {i}"))
+        });
+        let all = particles.len();
+        if let Some(first) = behind.next() {
+            return Err(format!("{} of {all}: {first}", behind.count() + 1));
+        }
+    }
+    Ok(())
+}
+
+fn sweeps(obstacle: &Obstacle, radii: &[f32]) {
+    let mut resting = Vec::new();
+    for x in [0.05, 0.31, 0.77] {
+        for y in [-0.3, 0.02, 0.4] {
+            resting.push(Vec3::new(x, y, 0.1 - y));
+        }
+    }
+    let mut failed = Vec::new();
+    for speed in [1.0, 5.0, 12.0, 25.0, 50.0] {
+        // Along its front, along and turning about it, and like a door.
+        let straight = sweep(obstacle, radii, 3.0 / speed, &resting, |t| {
+            Transform::from_xyz(speed * t, 0.0, 0.0)
+        });
+        let turning = sweep(obstacle, radii, 3.0 / speed, &resting, |t| {
+            Transform::from_xyz(speed * t - 0.5, 0.0, 0.0)
+                .with_rotation(Quat::from_rotation_x(3.0 * t) * Quat::from_rotation_z(0.3))
+        });
+        // At 1.5 m from the hinge it has this speed.
+        let turn = speed / 1.5;
+        let around: Vec<Vec3> = [0.3, 0.7, 1.5]
+            .into_iter()
+            .flat_map(|r| {
+                [0.25, 0.5, 0.9].map(|angle: f32| {
+                    Quat::from_rotation_y(angle) * Vec3::new(0.0, 0.1 - 0.1 * r, -r)
+                })
+            })
+            .collect();
+        // The front of a door that turns to the left looks at what it comes to.
+        let door = sweep(obstacle, radii, 1.6 / turn, &around, |t| {
+            Transform::from_rotation(Quat::from_rotation_y(turn * t + PI))
+        });
+        for (name, result) in [("straight", straight), ("turning", turning), ("door", door)] {
+            if let Err(what) = result {
+                failed.push(format!("{name} at {speed} m/s: {what}"));
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{failed:#?}");
+}
+
+#[test]
+fn a_thin_cuboid_that_moves_and_turns_sweeps_what_is_in_its_way() {
+    sweeps(&Obstacle::cuboid(Vec3::new(0.001, 12.0, 12.0)), &RADII);
+}
+
+fn upright() -> TriangleMesh {
+    let square =
+        [[-6.0, -6.0], [6.0, -6.0], [6.0, 6.0], [-6.0, 6.0]].map(|[y, z]| Vec3::new(0.0, y, z));
+    TriangleMesh::new(&square, &[[0, 1, 2], [0, 2, 3]]).unwrap()
+}
+
+#[test]
+fn a_mesh_that_moves_and_turns_sweeps_what_is_in_its_way() {
+    sweeps(&Obstacle::mesh(upright()), &THICK);
+}
+
+#[test]
+fn a_solid_mesh_that_moves_and_turns_sweeps_what_is_in_its_way() {
+    sweeps(&Obstacle::mesh(box_mesh(Vec3::new(0.002, 12.0, 12.0)).solid()), &THICK);
+}
+
 #[test]
 fn case_35_a_fast_cloth_does_not_fall_through_a_thin_floor_or_a_mesh() {
     let side = 3.0;

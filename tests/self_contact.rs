@@ -11,7 +11,8 @@ use bevy::{
     world_serialization::{DynamicWorldBuilder, WorldSerializationPlugin},
 };
 use bevy_pliant::{
-    particle::{BodySurface, BuildOrder, RestPose},
+    constraint::ConstraintOf,
+    particle::{BodySurface, BuildOrder, ParticleOf, RestPose},
     prelude::*,
     solver::state_hash,
 };
@@ -511,6 +512,84 @@ fn fast_cloths_do_not_pass_through_one_another() {
         assert!(first > second, "at {speed} m/s they passed");
         assert!(all_finite(&mut app));
     }
+}
+
+// Planes
+
+/// Two cloths in the planes z = 0 and z = 5 that fly at each other along x, after a second.
+fn meet_in_plane(planar: [bool; 2], speed: f32) -> (App, [Entity; 2], u32) {
+    let mut app = weightless();
+    let cloth = Cloth::grid(UVec2::splat(8), SPACING).with_thickness(SPACING);
+    let both = [(-0.2, 0.0, planar[0]), (0.2, 5.0, planar[1])].map(|(x, z, planar)| {
+        let place = Transform::from_xyz(x, 0.3 * x, z);
+        let body = app.world_mut().spawn((cloth.clone(), touching(), place)).id();
+        if planar {
+            app.world_mut().entity_mut(body).insert(Planar);
+        }
+        body
+    });
+    tick(&mut app, 1);
+    throw(&mut app, both[0], Vec3::X * 0.5 * speed);
+    throw(&mut app, both[1], Vec3::NEG_X * 0.5 * speed);
+    let mut contacts = 0;
+    for _ in 0..64 {
+        tick(&mut app, 1);
+        contacts += app.world().resource::<SolverDiagnostics>().soft_contacts as u32;
+    }
+    (app, both, contacts)
+}
+
+#[test]
+fn planar_bodies_touch_whatever_their_z() {
+    for speed in [0.6, 10.0, 60.0] {
+        let (mut app, both, contacts) = meet_in_plane([true, true], speed);
+        assert!(contacts > 0, "at {speed} m/s they do not meet");
+        let [left, right] = both.map(|body| positions(&app, body));
+        assert!(left.iter().all(|p| p.z == 0.0) && right.iter().all(|p| p.z == 5.0));
+        let x = |of: &[Vec3]| of.iter().map(|p| p.x).sum::<f32>() / of.len() as f32;
+        assert!(x(&left) < x(&right), "at {speed} m/s they passed");
+        let apart = left.iter().flat_map(|a| right.iter().map(move |b| a.xy().distance(b.xy())));
+        let nearest = apart.fold(f32::MAX, f32::min);
+        assert!(nearest > 0.8 * SPACING, "at {speed} m/s they overlap: {nearest}");
+        assert!(momentum(&mut app).length() < 1e-4 * f64::from(speed));
+    }
+}
+
+#[test]
+fn bodies_in_space_touch_only_where_they_are() {
+    for planar in [[false, false], [true, false], [false, true]] {
+        let (app, both, contacts) = meet_in_plane(planar, 1.0);
+        assert_eq!(contacts, 0, "{planar:?}");
+        let [left, right] = both.map(|body| positions(&app, body)[0].x);
+        assert!(left > right, "{planar:?} did not pass");
+    }
+}
+
+#[test]
+fn planar_bodies_that_hang_together_touch_whatever_their_z() {
+    let mut app = weightless();
+    let world = app.world_mut();
+    let settings = BodySettings { radius: Some(0.5 * SPACING), ..touching() };
+    // Two pairs that a long tether joins, so that they are one island.
+    let ends = [(-0.1, 0.0), (0.1, 5.0)].map(|(x, z)| {
+        let body = world.spawn((settings.clone(), Planar)).id();
+        let pair = [x, 2.0 * x].map(|x| {
+            let particle = Particle::at(Vec3::new(x, 0.0, z)).with_velocity(Vec3::X * -10.0 * x);
+            world.spawn((particle, ParticleOf(body))).id()
+        });
+        world.spawn((DistanceConstraint::new(pair, x.abs()), ConstraintOf(body)));
+        pair
+    });
+    world.spawn(TetherConstraint::new(ends[0][1], ends[1][1], 50.0));
+    let mut touched = 0;
+    for _ in 0..32 {
+        tick(&mut app, 1);
+        touched += app.world().resource::<SolverDiagnostics>().soft_contacts;
+        let [left, right] = ends.map(|pair| common::particle(&app, pair[0]).position);
+        assert!(right.x - left.x > 0.9 * SPACING, "they pass: {left} {right}");
+        assert_eq!([left.z, right.z], [0.0, 5.0]);
+    }
+    assert!(touched > 0);
 }
 
 // Sleep
