@@ -10,8 +10,9 @@ use bevy_pliant::prelude::*;
 use common::{
     SUBSTEPS, WARM_UP, app, app_with_cloths, constraint_count, name, projections, seed_cloth, ticks,
 };
+use core::time::Duration;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 const SMALL: UVec2 = UVec2::new(40, 30);
 const MEDIUM: UVec2 = UVec2::new(100, 100);

@@ -422,7 +422,9 @@ fn winds_add_up() {
         let mut app = weightless();
         app.insert_resource(Air::wind(if world { Vec3::Z * 2.0 } else { Vec3::ZERO }));
         let body = plate(&mut app, 2, 1e5, Transform::default());
-        (0..zones).for_each(|_| drop(app.world_mut().spawn(big(Vec3::Z * 2.0))));
+        (0..zones).for_each(|_| {
+            app.world_mut().spawn(big(Vec3::Z * 2.0));
+        });
         tick(&mut app, 1);
         momentum(&app, body).z
     };
@@ -490,7 +492,7 @@ fn gusts_push_to_all_sides_alike() {
             count += 1.0;
         }
     }
-    let (mean, rms) = (mean / count, (square / count as f32).sqrt());
+    let (mean, rms) = (mean / count, (square / count).sqrt());
     assert!(rms > 0.5, "{rms}");
     assert!(mean.length() < 0.3 * rms, "{mean} of {rms}");
 }
@@ -658,7 +660,9 @@ fn a_sleeping_cloth_wakes_when_it_feels_another_wind() {
         ("a zone comes", |w, _, zone| {
             w.get_mut::<Transform>(zone).unwrap().translation = Vec3::ZERO;
         }),
-        ("a zone appears", |w, _, _| drop(w.spawn(WindZone::sphere(3.0, Vec3::Z)))),
+        ("a zone appears", |w, _, _| {
+            w.spawn(WindZone::sphere(3.0, Vec3::Z));
+        }),
         ("a zone appears while the world is compiled", |w, _, _| {
             w.spawn(WindZone::sphere(3.0, Vec3::Z));
             w.spawn(Particle::at(Vec3::Y * 50.0));

@@ -194,7 +194,7 @@ fn case_08_unreferenced_vertices_are_skipped_and_stay_where_they_were() {
     };
     corners.insert(0, Vec3::splat(7.0));
     corners.insert(0, Vec3::splat(f32::NAN));
-    let list: Vec<[f32; 3]> = corners.iter().map(|c| c.to_array()).collect();
+    let list: Vec<[f32; 3]> = corners.iter().map(Vec3::to_array).collect();
     let (app, body) = drop_on_ground(triangles(&list, &faces));
     assert_eq!(positions(&app, body).len(), 16);
     let drawn = vec3(drawn(&app, body), Mesh::ATTRIBUTE_POSITION);
@@ -223,7 +223,7 @@ fn case_09_degenerate_faces_are_skipped_and_normals_finite() {
 fn case_10_a_near_degenerate_triangle_stays_finite() {
     for height in [1e-3, 1e-5, 1e-6, 1e-7, 1e-9, 1e-20] {
         let mut corners: Vec<[f32; 3]> =
-            vec3(&sheet(3), Mesh::ATTRIBUTE_POSITION).iter().map(|c| c.to_array()).collect();
+            vec3(&sheet(3), Mesh::ATTRIBUTE_POSITION).iter().map(Vec3::to_array).collect();
         // A sliver along the top edge.
         corners.push([0.1, height, 0.0]);
         let Some(Indices::U32(mut faces)) = sheet(3).indices().cloned() else { panic!() };
@@ -299,10 +299,10 @@ fn case_13_each_disconnected_island_simulates() {
     for (i, (before, now)) in before.iter().zip(positions(&app, body)).enumerate() {
         let fell = before.y - now.y;
         if i < 9 {
-            assert!(fell < 0.05, "{i}: {fell}")
+            assert!(fell < 0.05, "{i}: {fell}");
         } else {
             // The first tick is over: half a second squared of gravity, and what it was fast by then.
-            assert!((fell - 9.81 * (0.5 + 1.0 / 64.0)).abs() < 0.05)
+            assert!((fell - 9.81 * (0.5 + 1.0 / 64.0)).abs() < 0.05);
         }
     }
 }
@@ -646,7 +646,7 @@ fn pinned(app: &App, body: Entity) -> Vec<usize> {
 #[test]
 fn a_mesh_is_pinned_by_predicate_index_height_and_colour() {
     let mut app = app_with(undamped());
-    let red = |i: usize| if i % 5 == 0 { 0.9 } else { 0.2 };
+    let red = |i: usize| if i.is_multiple_of(5) { 0.9 } else { 0.2 };
     let colours: Vec<[f32; 4]> = (0..16).map(|i| [red(i), 1.0, 1.0, 1.0]).collect();
     let bytes: Vec<[u8; 4]> = (0..16).map(|i| [(red(i) * 255.0) as u8, 0, 0, 255]).collect();
     let packed = MeshVertexAttribute::new("Vertex_Color", 5, bevy::mesh::VertexFormat::Unorm8x4);
@@ -920,7 +920,7 @@ fn any_mesh() -> impl Strategy<Value = Mesh> {
             for extra in extras {
                 match extra {
                     0 => {
-                        mesh.insert_attribute(Mesh::ATTRIBUTE_NORMAL, vec![[odd, 0.0, 1.0]; count])
+                        mesh.insert_attribute(Mesh::ATTRIBUTE_NORMAL, vec![[odd, 0.0, 1.0]; count]);
                     }
                     1 => mesh.insert_attribute(Mesh::ATTRIBUTE_NORMAL, vec![[0.0f32; 3]; length]),
                     2 => mesh.insert_attribute(Mesh::ATTRIBUTE_UV_0, vec![[odd, 0.3]; count]),

@@ -121,7 +121,7 @@ fn grid_neighbours(width: u32) -> impl Fn(u32, u32) -> bool {
 
 /// Whether the segment p–q passes through the triangle: signs of the volumes of five tetrahedra.
 fn crosses([p, q]: [Vec3; 2], triangle: [Vec3; 3]) -> bool {
-    let [p, q, a, b, c] = [p, q, triangle[0], triangle[1], triangle[2]].map(|v| v.as_dvec3());
+    let [p, q, a, b, c] = [p, q, triangle[0], triangle[1], triangle[2]].map(Vec3::as_dvec3);
     let volume = |u: DVec3, v: DVec3, w: DVec3, o: DVec3| (u - o).cross(v - o).dot(w - o);
     let (above, below) = (volume(a, b, c, p), volume(a, b, c, q));
     if above * below >= 0.0 {

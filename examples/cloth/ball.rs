@@ -11,7 +11,7 @@ use super::common::{
 };
 
 /// Particles along each side of the cloth, and their distance (m).
-const SIZE: u32 = 61;
+const SIZE: u32 = 71;
 const SPACING: f32 = 0.07;
 /// The ball's radius, and its height (m).
 const RADIUS: f32 = 1.1;
@@ -25,7 +25,7 @@ pub struct BallScene;
 impl Plugin for BallScene {
     fn build(&self, app: &mut App) {
         app.add_plugins((
-            StagePlugin { eye: Vec3::new(4.4, 4.4, 9.6), target: Vec3::new(0.0, 1.75, 0.0) },
+            StagePlugin { eye: Vec3::new(3.6, 3.7, 7.6), target: Vec3::new(0.0, 1.55, 0.0) },
             bodies::BodiesPlugin { bodies: 1, text_color: Color::WHITE },
         ))
         .add_systems(Startup, spawn)
@@ -52,6 +52,7 @@ fn spawn(
     };
     commands.spawn((
         Cloth::grid(UVec2::splat(SIZE), SPACING).with_friction(friction).with_bending(300.0),
+        BodySettings { self_contact: true, ..default() },
         MeshMaterial3d(materials.add(cloth)),
         Transform::from_xyz(0.0, HEIGHT + RADIUS + 0.6, -0.5 * side)
             .with_rotation(Quat::from_rotation_x(-FRAC_PI_2)),
@@ -59,7 +60,6 @@ fn spawn(
     commands.spawn((
         Ball,
         Obstacle::sphere(RADIUS).with_friction(friction),
-        // A little smaller than what holds the cloth, which has a thickness.
         Mesh3d(
             meshes.add(
                 Sphere::new(RADIUS)

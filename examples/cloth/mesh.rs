@@ -80,9 +80,13 @@ fn load(
     let extension = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
     let path = AssetPath::from_path_buf(path);
     match extension.as_str() {
-        "glb" | "gltf" => commands.spawn(Loading::Scene(server.load(path))),
-        "obj" => commands.spawn(Loading::Mesh(server.load(path))),
-        _ => return fail(&mut exit, &format!("{file}: expected a .glb, .gltf or .obj file")),
+        "glb" | "gltf" => {
+            commands.spawn(Loading::Scene(server.load(path)));
+        }
+        "obj" => {
+            commands.spawn(Loading::Mesh(server.load(path)));
+        }
+        _ => fail(&mut exit, &format!("{file}: expected a .glb, .gltf or .obj file")),
     };
 }
 

@@ -24,7 +24,7 @@ const WIDTH: f32 = 3.6;
 const FRONT: f32 = 2.2;
 
 /// Particles along and down the blanket, and their distance (m).
-const SIZE: UVec2 = UVec2::new(45, 61);
+const SIZE: UVec2 = UVec2::new(57, 61);
 const SPACING: f32 = 0.05;
 
 /// The scene.
@@ -33,7 +33,7 @@ pub struct StairsScene;
 impl Plugin for StairsScene {
     fn build(&self, app: &mut App) {
         app.add_plugins((
-            StagePlugin { eye: Vec3::new(6.4, 4.6, 9.4), target: Vec3::new(0.0, 1.25, 0.2) },
+            StagePlugin { eye: Vec3::new(6.2, 4.7, 9.8), target: Vec3::new(0.0, 0.95, 0.6) },
             bodies::BodiesPlugin { bodies: 1, text_color: Color::WHITE },
         ))
         .add_systems(Startup, spawn);
@@ -108,6 +108,7 @@ fn spawn(
     let top = RISE * STEPS as f32;
     commands.spawn((
         Cloth::grid(SIZE, SPACING).with_friction(friction).with_bending(100.0),
+        BodySettings { self_contact: true, ..default() },
         MeshMaterial3d(materials.add(cloth)),
         Transform::from_xyz(0.0, top + 0.9, -1.9)
             .with_rotation(Quat::from_rotation_x(-FRAC_PI_2 + 0.35) * Quat::from_rotation_z(0.15)),

@@ -10,12 +10,18 @@
 use super::{shape::ShapeError, triangle::Triangle};
 use crate::math::bounds::{Bounds, BoundsTree};
 use alloc::sync::Arc;
-use bevy::{math::Vec3A, prelude::*};
+use bevy::{
+    math::Vec3A,
+    prelude::*,
+    reflect::{ReflectDeserialize, ReflectSerialize},
+};
+use serde::{Deserialize, Serialize};
 
-/// The triangles of an obstacle, in its own frame; cheap to clone. Not saved with a world.
-#[derive(Reflect, Clone, Debug, Default)]
+/// The triangles of an obstacle, in its own frame; cheap to clone.
+#[derive(Reflect, Clone, Debug, Default, Serialize, Deserialize)]
 #[reflect(opaque)]
-#[reflect(Default, Debug, Clone)]
+#[reflect(Default, Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(from = "SavedMesh", into = "SavedMesh")]
 pub struct TriangleMesh {
     triangles: Arc<Triangles>,
     solid: bool,
@@ -26,6 +32,33 @@ struct Triangles {
     corners: Vec<[Vec3A; 3]>,
     tree: BoundsTree,
     bounds: Option<Bounds>,
+}
+
+/// A mesh as it is saved with a world.
+#[derive(Serialize, Deserialize)]
+struct SavedMesh {
+    triangles: Vec<[[f32; 3]; 3]>,
+    solid: bool,
+}
+
+impl From<TriangleMesh> for SavedMesh {
+    fn from(mesh: TriangleMesh) -> Self {
+        let triangles =
+            mesh.triangles.corners.iter().map(|corners| corners.map(|c| c.to_array())).collect();
+        Self { triangles, solid: mesh.solid }
+    }
+}
+
+impl From<SavedMesh> for TriangleMesh {
+    fn from(saved: SavedMesh) -> Self {
+        let vertices: Vec<Vec3> =
+            saved.triangles.as_flattened().iter().copied().map(Vec3::from_array).collect();
+        let triangles: Vec<[u32; 3]> =
+            (0..saved.triangles.len() as u32).map(|i| [3 * i, 3 * i + 1, 3 * i + 2]).collect();
+        // Of nothing usable it is the empty mesh, which is ignored with a warning.
+        let mesh = Self::new(&vertices, &triangles).unwrap_or_default();
+        Self { solid: saved.solid, ..mesh }
+    }
 }
 
 impl PartialEq for TriangleMesh {
@@ -96,11 +129,17 @@ impl TriangleMesh {
             .as_float3()
             .ok_or_else(|| ShapeError::Mesh("its positions are not three floats each".into()))?;
         let vertices: Vec<Vec3> = positions.iter().copied().map(Vec3::from_array).collect();
-        let indices: Vec<u32> =
-            match mesh.try_indices_option().map_err(|error| ShapeError::Mesh(error.to_string()))? {
-                Some(indices) => indices.iter().map(|i| i as u32).collect(),
-                None => (0..vertices.len() as u32).collect(),
-            };
+        let unreadable = |error: bevy::mesh::MeshAccessError| ShapeError::Mesh(error.to_string());
+        let given = mesh.try_indices_option().map_err(unreadable)?;
+        let indices: Vec<u32> = match given {
+            Some(indices) => indices.iter().map(|i| i as u32).collect(),
+            None => (0..vertices.len() as u32).collect(),
+        };
+        // A strip ends at the greatest index.
+        let ends = match given {
+            Some(bevy::mesh::Indices::U16(_)) => u32::from(u16::MAX),
+            _ => u32::MAX,
+        };
         use bevy::mesh::PrimitiveTopology::{TriangleList, TriangleStrip};
         let triangles: Vec<[u32; 3]> = match mesh.primitive_topology() {
             TriangleList => indices.as_chunks::<3>().0.to_vec(),
@@ -108,7 +147,8 @@ impl TriangleMesh {
                 let turned = |(i, w): (usize, &[u32])| {
                     if i % 2 == 0 { [w[0], w[1], w[2]] } else { [w[1], w[0], w[2]] }
                 };
-                indices.windows(3).enumerate().map(turned).collect()
+                let strips = indices.split(|index| *index == ends);
+                strips.flat_map(|strip| strip.windows(3).enumerate().map(turned)).collect()
             }
             other => return Err(ShapeError::Mesh(format!("{other:?} has no triangles"))),
         };
@@ -130,10 +170,11 @@ impl TriangleMesh {
     }
 
     /// Adds the triangles that may meet `bounds` (own frame, not scaled) to `found`, each corner through
-    /// `place`.
+    /// `place`, which may mirror them.
     pub(crate) fn within(
         &self,
         bounds: &Bounds,
+        mirrored: bool,
         place: impl Fn(Vec3A) -> Vec3A,
         found: &mut Vec<Triangle>,
     ) {
@@ -141,7 +182,9 @@ impl TriangleMesh {
             let corners = self.triangles.corners[item as usize];
             let around = corners.iter().fold(Bounds::EMPTY, |b, corner| b.with(*corner));
             if around.overlaps(bounds) {
-                found.push(Triangle::new(corners.map(&place), self.solid));
+                let [a, b, c] = corners.map(&place);
+                let corners = if mirrored { [a, c, b] } else { [a, b, c] };
+                found.push(Triangle::new(corners, self.solid));
             }
         });
     }
@@ -159,7 +202,7 @@ mod tests {
         let good = TriangleMesh::new(&vertices, &[[0, 1, 2], [0, 1, 9]]).unwrap();
         assert_eq!(good.len(), 1);
         let mut found = Vec::new();
-        good.within(&Bounds::ALL, |corner| corner, &mut found);
+        good.within(&Bounds::ALL, false, |corner| corner, &mut found);
         assert_eq!(found.len(), 1);
     }
 

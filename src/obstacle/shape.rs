@@ -66,7 +66,8 @@ pub enum ObstacleShape {
 pub struct Part {
     /// The shape; compounds inside compounds are flattened.
     pub shape: ObstacleShape,
-    /// Its place in the obstacle's frame.
+    /// Its place in the obstacle's frame. Where the obstacle is scaled differently along its axes, the part is
+    /// scaled along its own: turn a part only in an obstacle of even scale.
     pub place: Transform,
 }
 

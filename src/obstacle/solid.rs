@@ -146,6 +146,7 @@ impl ObstacleShape {
         let own = self.own_bounds();
         if !(own.min.is_finite() && own.max.is_finite()) {
             return match self {
+                Self::Polygon { corners } => polygon_bounds(corners, frame),
                 // Only below its plane, where that is level.
                 Self::HalfSpace => Plane::new(frame).map_or(Bounds::EMPTY, |plane| plane.bounds()),
                 _ => Bounds::ALL,
@@ -181,4 +182,16 @@ impl ObstacleShape {
             Self::Mesh(mesh) => mesh.bounds(),
         }
     }
+}
+
+/// The box around a prism that stands along z; one that leans is everywhere.
+fn polygon_bounds(corners: &[Vec2], frame: &Frame) -> Bounds {
+    let along = Vec3::from(frame.axis(Vec3::Z));
+    if along.truncate().abs().max_element() > 1e-6 {
+        return Bounds::ALL;
+    }
+    let place = |corner: &Vec2| Vec3::from(frame.point(corner.extend(0.0).into()));
+    let mut bounds = Bounds::around(corners.iter().map(place));
+    (bounds.min.z, bounds.max.z) = (f32::NEG_INFINITY, f32::INFINITY);
+    bounds
 }

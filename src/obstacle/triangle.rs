@@ -90,6 +90,11 @@ impl Triangle {
         (b >= 0.0 && c >= 0.0 && b + c <= 1.0).then(|| self.normal.dot(ax))
     }
 
+    /// Whether what is behind it is inside.
+    pub fn is_solid(&self) -> bool {
+        self.solid
+    }
+
     /// Whether no corner of `other` rises over this triangle's plane, on the side of `x`, by more than
     /// rounding.
     pub fn overlooks(&self, other: &Self, x: Vec3A) -> bool {
@@ -137,13 +142,15 @@ impl Triangle {
     }
 
     /// Whether the path from `start` to `end` crosses the triangle; then how far `end` lies behind its
-    /// plane, as a negative distance, with the normal on the side of `start`.
-    pub fn crossed(&self, start: Vec3A, end: Vec3A) -> Option<Near> {
+    /// plane, as a negative distance, with the normal on the side of `start`, and where along the path (0 to
+    /// 1) that is.
+    pub fn crossed(&self, start: Vec3A, end: Vec3A) -> Option<(Near, f32)> {
         let (before, after) = (self.normal.dot(start - self.a), self.normal.dot(end - self.a));
         if before * after > 0.0 || before == after || (self.solid && after > before) {
             return None;
         }
-        let point = start + (end - start) * ratio(before, before - after);
+        let along = ratio(before, before - after);
+        let point = start + (end - start) * along;
         let aside = point - self.a - self.nearest(point);
         let size = self.ab.length_squared().max(self.ac.length_squared());
         // A little beyond the border, so that no path slips between two triangles.
@@ -151,7 +158,7 @@ impl Triangle {
             return None;
         }
         let sign = if before < 0.0 || (before == 0.0 && after > 0.0) { -1.0 } else { 1.0 };
-        Some(Near { distance: sign * after, normal: sign * self.normal })
+        Some((Near { distance: sign * after, normal: sign * self.normal }, along))
     }
 }
 
@@ -210,9 +217,9 @@ mod tests {
         let triangle = Triangle::new(TRIANGLE, false);
         let (above, below) = (Vec3A::new(0.2, 0.2, 1.0), Vec3A::new(0.2, 0.2, -3.0));
         let down = triangle.crossed(above, below).unwrap();
-        assert_eq!(down, Near { distance: -3.0, normal: Vec3A::Z });
+        assert_eq!(down, (Near { distance: -3.0, normal: Vec3A::Z }, 0.25));
         let up = triangle.crossed(below, above).unwrap();
-        assert_eq!(up, Near { distance: -1.0, normal: Vec3A::NEG_Z });
+        assert_eq!(up, (Near { distance: -1.0, normal: Vec3A::NEG_Z }, 0.75));
         assert!(triangle.crossed(above + Vec3A::X, below + Vec3A::X).is_none());
         assert!(triangle.crossed(above, above * 2.0).is_none());
         let flat = Triangle::new([Vec3A::ZERO, Vec3A::X, Vec3A::X * 2.0], false);

@@ -1,12 +1,11 @@
 //! Obstacles from Bevy meshes: a level that is loaded from a file, say.
 
-use super::{
-    build::BodyFailed,
-    error::BuildError,
-    source::{SkinSource, loaded},
+use super::{build::BodyFailed, error::BuildError, source::loaded};
+use crate::{
+    obstacle::{Obstacle, ObstacleShape, ShapeError, TriangleMesh},
+    solver::BodySettings,
 };
-use crate::obstacle::{Obstacle, ObstacleShape, ShapeError, TriangleMesh};
-use bevy::{mesh::VertexAttributeValues, prelude::*};
+use bevy::prelude::*;
 
 /// Makes obstacles of the meshes (`Mesh3d`) of an entity and of all below it, once they are loaded.
 ///
@@ -21,7 +20,8 @@ use bevy::{mesh::VertexAttributeValues, prelude::*};
 ///
 /// Each entity with a mesh gets an [`Obstacle`] of its own, at its own transform. A change of this
 /// component, and a mesh that comes later, is followed; a mesh that cannot be an obstacle triggers
-/// [`BodyFailed`] for this entity once.
+/// [`BodyFailed`] for this entity once. Soft bodies below it are left alone. Removing this component leaves
+/// the obstacles.
 #[derive(Component, Reflect, Clone, Debug, Default, PartialEq)]
 #[reflect(Component, Default, Debug, PartialEq, Clone)]
 #[require(Transform)]
@@ -77,14 +77,17 @@ pub(super) fn make_mesh_obstacles(
     for (root, wanted) in roots {
         let mut left = vec![root];
         while let Some(entity) = left.pop() {
+            // A soft body and its meshes are not solid.
+            if world.get::<BodySettings>(entity).is_some() {
+                continue;
+            }
             let children = world.get::<Children>(entity).map_or(&[][..], |c| &**c);
             // What has its own wish is another's.
             let own = |child: &&Entity| world.get::<MeshObstacle>(**child).is_none();
             left.extend(children.iter().filter(own).copied());
-            // The mesh of a cloth is not solid.
-            let soft = world.get::<SkinSource>(entity).is_some();
-            let Some(mesh) = world.get::<Mesh3d>(entity).filter(|_| !soft) else { continue };
-            let mesh = mesh.0.clone();
+            let Some(mesh) = world.get::<Mesh3d>(entity).map(|mesh| mesh.0.clone()) else {
+                continue;
+            };
             let made = MadeObstacle { from: wanted.clone(), mesh };
             if world.get::<MadeObstacle>(entity) != Some(&made) {
                 make(world, root, entity, made);
@@ -129,7 +132,7 @@ fn hull(mesh: &Mesh) -> Result<TriangleMesh, ShapeError> {
     let positions = mesh
         .try_attribute(Mesh::ATTRIBUTE_POSITION)
         .map_err(|error| ShapeError::Mesh(error.to_string()))?;
-    let VertexAttributeValues::Float32x3(positions) = positions else {
+    let Some(positions) = positions.as_float3() else {
         return Err(ShapeError::Mesh("its positions are not three floats each".into()));
     };
     let points: Vec<Vec3> = positions.iter().copied().map(Vec3::from_array).collect();

@@ -7,7 +7,7 @@
 
 use super::{
     diagnostics::{SolverDiagnostics, Stage},
-    mirror::{EntityTable, Island, Mirror, MirrorBody, exact_position},
+    mirror::{BodyInputs, EntityTable, Island, Mirror, MirrorBody, exact_position},
     settings::{ProjectionOrder, SolverSettings},
     types::ConstraintTypes,
 };
@@ -335,11 +335,11 @@ fn layout(mirror: &mut Mirror, found: &[Found], sets: &mut DisjointSets) -> Vec<
 /// Lists bodies and their particles. Body 0 is that of the particles without one.
 fn bodies(world: &World, mirror: &mut Mirror, found: &[Found], slots: &[u32]) {
     let settings = world.resource::<SolverSettings>();
-    let old: HashMap<Option<Entity>, Vec3> =
-        mirror.bodies.iter().map(|b| (b.entity, b.acceleration)).collect();
+    let old: HashMap<Option<Entity>, Option<BodyInputs>> =
+        mirror.bodies.iter().map(|b| (b.entity, b.inputs)).collect();
     let known_body = |entity: Option<Entity>| {
         let mut body = MirrorBody::new(entity, settings.particle_radius);
-        body.acceleration = old.get(&entity).copied().unwrap_or(Vec3::NAN);
+        body.inputs = old.get(&entity).copied().flatten();
         body
     };
     mirror.bodies.clear();

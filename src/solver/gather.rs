@@ -4,7 +4,7 @@ use super::{
     air::{WindZone, gather_air},
     contact::{Found, wake_beside},
     diagnostics::{SolverDiagnostics, Stage},
-    mirror::{Activity, Kinematic, KinematicPath, Mirror, Pin, exact_position},
+    mirror::{Activity, BodyInputs, Kinematic, KinematicPath, Mirror, Pin, exact_position},
     settings::{AppliedForce, BodySettings, SolverSettings, StepTime},
     sleep::{SleepRule, join_wake_groups},
     soft_contact,
@@ -247,8 +247,14 @@ fn body_settings(world: &World, mirror: &mut Mirror, settings: &SolverSettings, 
         if body.planar {
             total.z = 0.0;
         }
-        let changed = !body.acceleration.is_nan() && total != body.acceleration;
-        body.acceleration = total;
+        let inputs = BodyInputs {
+            acceleration: total,
+            radius: body.radius,
+            friction: body.friction,
+            layers: body.layers,
+            touches: [body.self_contact, body.soft_contact],
+        };
+        let changed = body.inputs.replace(inputs).is_some_and(|old| old != inputs);
         for &slot in &body.slots {
             let slot = slot as usize;
             let free = inverse_mass[slot] > 0.0;

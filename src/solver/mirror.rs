@@ -150,8 +150,18 @@ pub(crate) struct MirrorBody {
     /// Drag and lift coefficients.
     pub drag: f32,
     pub lift: f32,
-    /// Acceleration of the last tick, to notice that it changed.
+    /// Those of the last tick; `None` before the first.
+    pub inputs: Option<BodyInputs>,
+}
+
+/// What wakes a body when it changes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct BodyInputs {
     pub acceleration: Vec3,
+    pub radius: f32,
+    pub friction: Friction,
+    pub layers: ContactLayers,
+    pub touches: [bool; 2],
 }
 
 impl MirrorBody {
@@ -170,7 +180,7 @@ impl MirrorBody {
             root_friction: Friction::NONE,
             drag: 0.0,
             lift: 0.0,
-            acceleration: Vec3::NAN,
+            inputs: None,
         }
     }
 }

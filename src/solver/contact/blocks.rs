@@ -14,7 +14,7 @@ use crate::{
     math::bounds::Bounds,
     obstacle::{Frame, Near, Solid, Triangle},
 };
-use bevy::math::{DVec3, Vec3A, Vec4};
+use bevy::math::{DVec3, Vec3A, Vec4, ops};
 
 /// Particles a block.
 pub(super) const BLOCK: usize = 16;
@@ -92,6 +92,8 @@ impl Patch {
             lists: Vec::new(),
         };
         let [then, now] = &near.frames;
+        // An odd number of negative scales turns triangles inside out.
+        let mirrored = now.scale.x * now.scale.y * now.scale.z < 0.0;
         if near.shift.is_some() {
             let half = 0.5 * (room.max - room.min);
             let asked = own_box(then, room.centre(), half).union(own_box(
@@ -99,16 +101,21 @@ impl Patch {
                 room.centre(),
                 half,
             ));
-            // What a turning mesh brings near in between.
-            let asked = asked.inflate(0.25 * half.max_element());
+            // What a turning mesh brings near in between: an arc rises over its chord.
+            let angle = then.rotation.angle_between(near.last_frame.rotation);
+            let arm = (room.centre() - then.centre).length() + half.length();
+            let bulge = arm * (1.0 - ops::cos(0.5 * angle));
+            let least = now.scale.abs().min_element().max(1e-6);
+            let asked = asked.inflate(bulge / least + 0.25 * half.max_element());
             let anchor = asked.centre();
             let scale = Vec3A::from(now.scale);
-            mesh.within(&asked, |corner| scale * (corner - anchor), &mut patch.triangles);
+            let place = |corner| scale * (corner - anchor);
+            mesh.within(&asked, mirrored, place, &mut patch.triangles);
             patch.anchor = Some(anchor);
         } else {
             let half = 0.5 * (room.max - room.min);
             let asked = own_box(now, room.centre(), half);
-            mesh.within(&asked, |corner| now.point(corner), &mut patch.triangles);
+            mesh.within(&asked, mirrored, |corner| now.point(corner), &mut patch.triangles);
         }
         patch.boxes = patch.triangles.iter().map(Triangle::bounds).collect();
         (!patch.triangles.is_empty()).then_some(patch)
@@ -160,7 +167,8 @@ impl Patch {
         let triangle = |n: &u32| &self.triangles[*n as usize];
         let is_only = |n: &&u32| {
             let this = triangle(n);
-            let over = this.over(x).is_some_and(|height| height != 0.0);
+            let in_front = |height: f32| height > 0.0 || (height < 0.0 && !this.is_solid());
+            let over = this.over(x).is_some_and(in_front);
             over && list.iter().all(|other| this.overlooks(triangle(other), x))
         };
         let only = list.iter().find(is_only).copied().unwrap_or(NONE);

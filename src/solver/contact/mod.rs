@@ -252,15 +252,26 @@ fn members(order: &[u32], block: usize) -> &[u32] {
     &order[block * BLOCK..order.len().min((block + 1) * BLOCK)]
 }
 
-/// The greatest radius of some particles (m), and whether one of them is of a planar body.
-fn reach(view: &IslandView<'_>, particles: &[u32]) -> (f32, bool) {
+/// The least and the greatest radius of some particles (m), and whether one of them is of a planar body.
+struct Extent {
+    least: f32,
+    radius: f32,
+    planar: bool,
+}
+
+fn reach(view: &IslandView<'_>, particles: &[u32]) -> Extent {
     if let [body] = view.island.bodies[..] {
         let body = &view.shared.bodies[body as usize];
-        return (body.radius, body.planar);
+        return Extent { least: body.radius, radius: body.radius, planar: body.planar };
     }
-    particles.iter().fold((0.0, false), |(radius, planar): (f32, bool), i| {
+    let none = Extent { least: f32::INFINITY, radius: 0.0, planar: false };
+    particles.iter().fold(none, |all, i| {
         let body = &view.shared.bodies[view.body[*i as usize] as usize];
-        (radius.max(body.radius), planar || body.planar)
+        Extent {
+            least: all.least.min(body.radius),
+            radius: all.radius.max(body.radius),
+            planar: all.planar || body.planar,
+        }
     })
 }
 
@@ -280,7 +291,7 @@ fn room(view: &IslandView<'_>, particles: &[u32], time: &StepTime) -> Bounds {
         fastest = fastest.max(v.length_squared());
         pull = pull.max(Vec3A::from_vec4(view.acceleration[i]).length_squared());
     }
-    let (radius, planar) = reach(view, particles);
+    let Extent { radius, planar, .. } = reach(view, particles);
     let margin = 2.0 * radius + left * (0.25 * fastest.sqrt() + 0.5 * left * pull.sqrt());
     flatten(bounds.inflate(margin), planar)
 }

@@ -1,7 +1,7 @@
 //! Narrow phase: which particles of a block touch a piece in this substep.
 
 use super::{
-    Hit, IslandContacts,
+    Extent, Hit, IslandContacts,
     blocks::{BLOCK, Candidate, Patch},
     flatten, members,
     near::{NearPiece, body_place},
@@ -21,6 +21,9 @@ use bevy::{
 const MARCH: usize = 32;
 /// A particle that moves less than this part of its radius is checked where it ends up.
 const SLOW: f32 = 0.7;
+/// A block of which no particle seems to move more than this part of the least radius is slow: what friction
+/// put back since is no more than the rest.
+const SLOW_BLOCK: f32 = 0.35;
 /// Surfaces of a mesh that one particle touches at once.
 const CORNERS: usize = 4;
 
@@ -66,7 +69,7 @@ impl IslandContacts {
         } else {
             (bounds, moved) = self.follow(view, number);
         }
-        let (radius, planar) = reach(view, members(&self.order, number));
+        let Extent { least, radius, planar } = reach(view, members(&self.order, number));
         let here = flatten(bounds.inflate(radius), planar);
         if !self.blocks[number].room.contains(&here) {
             self.look_again(view, number, time);
@@ -96,7 +99,7 @@ impl IslandContacts {
             let mut meeting = Meeting {
                 near: piece,
                 number: candidate.near,
-                fast: moved + along > SLOW * radius,
+                fast: moved + along > SLOW_BLOCK * least,
                 allowance,
                 h: time.h,
                 first: number * BLOCK,
@@ -246,20 +249,20 @@ impl IslandContacts {
             let mut x = patch.local(meeting.near, x, true);
             let start = if meeting.fast { old(view, patch) } else { x };
             let moved = (x - start).length();
+            let fast = moved > SLOW * radius;
             patch.refresh(place, x, radius, radius + 2.0 * moved);
             let (triangles, list) = patch.listed(place);
             if list.is_empty() {
                 continue;
             }
             let surface = Listed { triangles, list };
-            let only = if meeting.fast { None } else { patch.only(place, x) };
+            let only = if fast { None } else { patch.only(place, x) };
             let mut used = u32::MAX;
             for count in 0..CORNERS {
                 let next = if let Some(near) = only {
                     (count == 0 && near.distance < radius).then_some((near, 0))
                 } else {
-                    let crossed =
-                        if count == 0 && moved > 0.0 { surface.crossed(start, x) } else { None };
+                    let crossed = if fast { surface.crossed(start, x) } else { None };
                     // The nearest first: what is beside it then no longer overlaps.
                     crossed.or_else(|| surface.nearest(x, radius * (1.0 - 1e-5), used))
                 };
@@ -343,7 +346,7 @@ impl Listed<'_> {
                 continue;
             }
             if let Some(near) = self.triangles[number as usize].near(x, reach)
-                && near.distance < best.map_or(reach, |(best, _)| best.distance)
+                && best.is_none_or(|(best, _)| nearer(near, best))
             {
                 best = Some((near, number));
             }
@@ -351,15 +354,16 @@ impl Listed<'_> {
         best
     }
 
-    /// The triangle that a path crosses first: the one that its end lies furthest behind.
+    /// The triangle that a path crosses first.
     #[cold]
     fn crossed(&self, start: Vec3A, x: Vec3A) -> Option<(Near, u32)> {
         let mut first: Option<(Near, u32)> = None;
+        let mut earliest = f32::INFINITY;
         for &number in self.list {
-            if let Some(near) = self.triangles[number as usize].crossed(start, x)
-                && first.is_none_or(|(first, _)| near.distance < first.distance)
+            if let Some((near, along)) = self.triangles[number as usize].crossed(start, x)
+                && along < earliest
             {
-                first = Some((near, number));
+                (first, earliest) = (Some((near, number)), along);
             }
         }
         first
@@ -369,9 +373,17 @@ impl Listed<'_> {
     #[cold]
     fn distance(&self, x: Vec3A) -> f32 {
         let near = |n: &u32| self.triangles[*n as usize].near(x, f32::INFINITY);
-        let distances = self.list.iter().filter_map(near).map(|near| near.distance);
-        distances.fold(f32::INFINITY, f32::min)
+        let nears = self.list.iter().filter_map(near);
+        let nearest = nears.reduce(|a, b| if nearer(b, a) { b } else { a });
+        nearest.map_or(f32::INFINITY, |near| near.distance)
     }
+}
+
+/// Whether the surface `a` is nearer than `b`, from whichever side; of two as near, the one in front.
+#[inline]
+fn nearer(a: Near, b: Near) -> bool {
+    let (from_a, from_b) = (a.distance.abs(), b.distance.abs());
+    from_a < from_b || (from_a == from_b && a.distance > b.distance)
 }
 
 /// Where a particle was at the start of the substep.
@@ -410,8 +422,10 @@ fn flat(near: Near) -> Option<Near> {
     (length > 1e-3).then(|| Near { distance: near.distance / length, normal: aside / length })
 }
 
-/// Follows a path from `old` to `x` until it meets the surface. The plane there, as seen from `x`, and
-/// the gap to it at the start.
+/// Follows a path from `old` to `x` until it meets the surface of something convex. The plane there, as seen
+/// from `x`, and the gap to it at the start.
+///
+/// The distance from something convex is convex along a line, so that Newton's steps never overshoot.
 fn march(
     old: Vec3A,
     x: Vec3A,
@@ -419,25 +433,29 @@ fn march(
     distance: impl Fn(Vec3A) -> Option<Near>,
 ) -> Option<(Near, f32)> {
     let way = x - old;
-    let length = way.length();
-    let close = 1e-3 * radius + 1e-6 * length;
+    let close = 1e-3 * radius + 1e-6 * way.length();
     let mut along = 0.0;
     let mut start = None;
+    let mut last = None;
     for _ in 0..MARCH {
         let near = distance(old + along * way)?;
         let gap = near.distance - radius;
-        let gap_at_start = *start.get_or_insert(gap);
-        if gap <= close {
-            // The plane through the surface here.
-            let behind = near.normal.dot(way) * (1.0 - along);
-            let plane = Near { distance: near.distance + behind, normal: near.normal };
-            return (behind < 0.0).then_some((plane, gap_at_start));
+        start.get_or_insert(gap);
+        let approach = near.normal.dot(way);
+        if approach >= 0.0 {
+            return None;
         }
-        along += gap / length;
+        // The plane through the surface here.
+        let behind = approach * (1.0 - along);
+        last = Some(Near { distance: near.distance + behind, normal: near.normal });
+        if gap <= close {
+            break;
+        }
+        along += gap / -approach;
         let ends = along >= 1.0 || along.is_nan();
         if ends {
             return None;
         }
     }
-    None
+    Some((last?, start?))
 }
