@@ -508,9 +508,10 @@ fn volley(
         }
     }
     let points = passed.iter().filter(|(shot, _)| shot.radius == 0.0).count();
+    let slowest = passed.iter().fold(f32::MAX, |least, (shot, _)| least.min(shot.speed));
     assert!(
         passed.is_empty(),
-        "{} of {all} passed through, {points} of them points, as {:?}",
+        "{} of {all} passed through, {points} of them points, from {slowest} m/s on, as {:?}",
         passed.len(),
         passed[passed.len() / 2]
     );
