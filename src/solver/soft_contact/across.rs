@@ -16,7 +16,7 @@ use super::{
     SoftContacts,
     drift::Drift,
     hash_grid::HashGrid,
-    pairs::{Moving, NONE, Pair, PairList, closest, contact_distance},
+    pairs::{Moving, NONE, Pair, PairList, along, closest, contact_distance},
     plan::{Plan, plan},
     structure::at_rest,
     within::MOST_PARTNERS,
@@ -87,9 +87,10 @@ pub(super) fn find(mirror: &mut Mirror, time: &StepTime) {
             if found.len() >= most {
                 break;
             }
-            let apart = first.min.cmpgt(second.max) | second.min.cmpgt(first.max);
             let islands = [first.island.min(second.island), first.island.max(second.island)];
-            let distance = if apart.any() { 0.0 } else { widest(mirror, islands) };
+            let along = along_of(mirror, islands).truncate().as_dvec3();
+            let gap = (first.min - second.max).max(second.min - first.max) * along;
+            let distance = if gap.max_element() > 0.0 { 0.0 } else { widest(mirror, islands) };
             if distance > 0.0 {
                 let speed = first.speeds.union(second.speeds).extent();
                 let reach = 1.5 * distance + 1.25 * time.tick * speed;
@@ -169,6 +170,12 @@ fn shift(islands: &[Island], [a, b]: [u32; 2]) -> Vec4 {
     (islands[b as usize].origin - islands[a as usize].origin).as_vec3().extend(0.0)
 }
 
+/// What distances between two islands are measured along.
+fn along_of(mirror: &Mirror, islands: [u32; 2]) -> Vec4 {
+    let bodies = |island: u32| mirror.islands[island as usize].bodies.iter();
+    along(islands.into_iter().flat_map(bodies).map(|body| &mirror.bodies[*body as usize]))
+}
+
 fn members(island: &Island) -> impl Iterator<Item = usize> + Clone + '_ {
     let start = island.slots.start;
     let soft = island.soft.as_ref().map_or(&[][..], |soft| &soft.structure.soft);
@@ -176,12 +183,13 @@ fn members(island: &Island) -> impl Iterator<Item = usize> + Clone + '_ {
 }
 
 /// Slots of the soft particles of two islands that are within `reach` of the other's box.
-fn in_common(mirror: &Mirror, islands: [u32; 2], reach: f32) -> [Vec<u32>; 2] {
-    let shift = shift(&mirror.islands, islands);
+fn in_common(mirror: &Mirror, islands: [u32; 2], reach: f32, along: Vec4) -> [Vec<u32>; 2] {
+    let shift = shift(&mirror.islands, islands) * along;
+    let place = |slot: usize| mirror.position[slot] * along;
     let [a, b] = islands.map(|island| &mirror.islands[island as usize]);
     let bounds = |island: &Island| {
         let mut bounds = Drift::default();
-        members(island).for_each(|slot| bounds.add(mirror.position[slot]));
+        members(island).for_each(|slot| bounds.add(place(slot)));
         bounds
     };
     let pick = |island: &Island, other: Drift, shift: Vec4| {
@@ -190,7 +198,7 @@ fn in_common(mirror: &Mirror, islands: [u32; 2], reach: f32) -> [Vec<u32>; 2] {
         let max = max + reach - shift.truncate();
         members(island)
             .filter(|slot| {
-                let x = mirror.position[*slot].truncate();
+                let x = place(*slot).truncate();
                 x.cmpge(min).all() && x.cmple(max).all()
             })
             .map(|slot| slot as u32)
@@ -201,7 +209,7 @@ fn in_common(mirror: &Mirror, islands: [u32; 2], reach: f32) -> [Vec<u32>; 2] {
         return [first, Vec::new()];
     }
     let mut common = Drift::default();
-    first.iter().for_each(|slot| common.add(mirror.position[*slot as usize]));
+    first.iter().for_each(|slot| common.add(place(*slot as usize)));
     let second = pick(b, common, shift);
     [first, second]
 }
@@ -218,9 +226,10 @@ fn search(
     if !(reach > 0.0 && reach.is_finite()) {
         return;
     }
-    let [first, second] = in_common(mirror, islands, reach);
-    let shift = shift(&mirror.islands, islands);
-    let place = |slot: u32| mirror.position[slot as usize];
+    let along = along_of(mirror, islands);
+    let [first, second] = in_common(mirror, islands, reach, along);
+    let shift = shift(&mirror.islands, islands) * along;
+    let place = |slot: u32| mirror.position[slot as usize] * along;
     if first.len() * second.len() <= FEW {
         for i in first {
             for &j in &second {
@@ -258,6 +267,7 @@ pub(super) fn project(mirror: &mut Mirror, time: &StepTime, allowance: f32) {
         }
         let mut moving = Moving {
             shift: shift(&mirror.islands, neighbours.islands),
+            along: along_of(mirror, neighbours.islands),
             old: OldPositions {
                 predicted: &mirror.predicted,
                 velocity: &mirror.velocity,
@@ -388,7 +398,7 @@ fn make(mirror: &Mirror, neighbours: &mut Neighbours, grid: &mut HashGrid, time:
     let horizon = time.substeps.saturating_sub(time.substep) as f32 * time.h;
     *planned = plan(*distance, speeds.extent(), moved.extent(), horizon, 0.0);
     let Plan { reach, margin, swept, .. } = *planned;
-    let shift = shift(&mirror.islands, *islands);
+    let (shift, along) = (shift(&mirror.islands, *islands), along_of(mirror, *islands));
     let (mut of, mut found) = (NONE, 0);
     search(mirror, *islands, reach, grid, |i, j, between| {
         let squared = between.length_squared();
@@ -399,7 +409,7 @@ fn make(mirror: &Mirror, neighbours: &mut Neighbours, grid: &mut HashGrid, time:
         }
         let distance = pair_distance(mirror, i, j);
         let squared = if swept {
-            let before = old.get(j as usize) + shift - old.get(i as usize);
+            let before = (old.get(j as usize) + shift - old.get(i as usize)) * along;
             closest(before, between).length_squared()
         } else {
             squared

@@ -9,7 +9,8 @@
 //!
 //! `C = |x_j − x_i| − d ≥ 0`, projected after the constraints and before obstacles; `pairs` has the maths.
 //! Particles that a constraint joins never touch; those of a body that were nearer than d at rest touch at
-//! a part of that distance.
+//! a part of that distance. Where all bodies of the islands in question are planar, z does not count: it is
+//! the order in which they are drawn.
 //!
 //! * `structure`: who is joined to whom, rest poses, edges; changes with the constraints.
 //! * `hash_grid`: who is near whom.

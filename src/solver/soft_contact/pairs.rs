@@ -65,6 +65,8 @@ pub(super) struct Moving<'a> {
     pub inverse_mass: &'a [f32],
     /// What is added to the second particle's position to compare it with the first's (m).
     pub shift: Vec4,
+    /// What their distance is measured along; see [`along`].
+    pub along: Vec4,
     /// How much of the overlap that was there before a substep is undone (m).
     pub allowance: f32,
 }
@@ -73,8 +75,20 @@ impl Moving<'_> {
     /// From the first particle to the second at the start of the substep.
     #[inline(always)]
     pub fn before(&self, [i, j]: [usize; 2]) -> Vec4 {
-        self.old.get(j) + self.shift - self.old.get(i)
+        (self.old.get(j) + self.shift - self.old.get(i)) * self.along
     }
+
+    /// From the first particle to the second.
+    #[inline(always)]
+    fn now(&self, [i, j]: [usize; 2]) -> Vec4 {
+        (self.position[j] + self.shift - self.position[i]) * self.along
+    }
+}
+
+/// What distances between particles of `bodies` are measured along, 1 or 0 by axis: all of space, or, where
+/// every body is planar, their planes, whatever their z.
+pub(super) fn along<'a>(mut bodies: impl Iterator<Item = &'a MirrorBody>) -> Vec4 {
+    if bodies.all(|body| body.planar) { Vec4::new(1.0, 1.0, 0.0, 1.0) } else { Vec4::ONE }
 }
 
 /// A pair that moved further than this part of its distance in a substep keeps its first normal.
@@ -124,7 +138,7 @@ impl PairList {
         let mut much = false;
         for (number, pair) in pairs.iter_mut().enumerate() {
             let [i, j] = pair.particles.map(|p| p as usize);
-            let now = moving.position[j] + moving.shift - moving.position[i];
+            let now = moving.now([i, j]);
             if now.dot(now) < pair.distance * pair.distance
                 || (SWEPT && passes(moving.before([i, j]), now, pair.distance))
             {
@@ -345,6 +359,7 @@ mod tests {
             },
             inverse_mass: &two.inverse_mass,
             shift: Vec4::ZERO,
+            along: Vec4::ONE,
             allowance: 0.1,
         };
         list.project(&mut moving, swept);

@@ -5,7 +5,7 @@ use super::{
     SoftIsland,
     drift::{Drift, Flow},
     hash_grid::HashGrid,
-    pairs::{Moving, NONE, Pair, PairList, closest, contact_distance},
+    pairs::{Moving, NONE, Pair, PairList, along, closest, contact_distance},
     plan::{Plan, plan},
 };
 use bevy::{math::Vec4, prelude::*};
@@ -56,8 +56,14 @@ pub(super) fn project(
     within.list.project(&mut moving, within.plan.swept);
 }
 
+/// What distances within an island are measured along.
+fn along_of(view: &IslandView<'_>) -> Vec4 {
+    along(view.island.bodies.iter().map(|body| &view.shared.bodies[*body as usize]))
+}
+
 fn moving<'a>(view: &'a mut IslandView<'_>, time: &StepTime, allowance: f32) -> Moving<'a> {
     Moving {
+        along: along_of(view),
         position: view.position,
         old: crate::constraint::OldPositions {
             predicted: view.predicted,
@@ -104,7 +110,9 @@ fn make(view: &IslandView<'_>, soft: &mut SoftIsland, time: &StepTime) {
 
     let count = view.len();
     let horizon = time.substeps.saturating_sub(time.substep) as f32 * time.h;
-    let moving = (0..count).map(|i| (view.position[i], view.velocity[i] + view.velocity_change[i]));
+    let along = along_of(view);
+    let moving =
+        (0..count).map(|i| (view.position[i] * along, view.velocity[i] + view.velocity_change[i]));
     let flow = Flow::fit(moving.clone(), count, horizon);
     within.reference.clear();
     within.reference.extend_from_slice(&view.position[..count]);
@@ -115,14 +123,14 @@ fn make(view: &IslandView<'_>, soft: &mut SoftIsland, time: &StepTime) {
         let flow = flow.at(x);
         within.flow.push(flow);
         speeds.add(v - flow);
-        moved.add(x - old.get(i) - time.h * flow);
+        moved.add(view.position[i] - old.get(i) - time.h * flow);
     }
     within.plan = plan(widest, speeds.extent(), moved.extent(), horizon, flow.squeeze);
     let Plan { reach, margin, stretch, swept } = within.plan;
     if !(reach > 0.0 && reach.is_finite()) {
         return;
     }
-    let points = view.position[..count].iter().enumerate().map(|(i, x)| (i as u32, *x));
+    let points = view.position[..count].iter().enumerate().map(|(i, x)| (i as u32, *x * along));
     within.grid.build(reach, points);
 
     let single = own.len() == 1;
@@ -143,7 +151,7 @@ fn make(view: &IslandView<'_>, soft: &mut SoftIsland, time: &StepTime) {
         let distance = structure.distance(i, j, of_bodies, a == b);
         let near = (distance + margin) * stretch;
         let squared = if swept {
-            let before = old.get(j as usize) - old.get(i as usize);
+            let before = (old.get(j as usize) - old.get(i as usize)) * along;
             closest(before, second.position - first.position).length_squared()
         } else {
             squared
