@@ -50,7 +50,7 @@ impl Distance for Capsule {
     #[inline]
     fn near(&self, x: Vec3A, reach: f32) -> Option<Near> {
         let offset = x - self.middle;
-        let along = self.axis.dot(offset).clamp(-self.half_length, self.half_length);
+        let along = self.axis.dot(offset).max(-self.half_length).min(self.half_length);
         let away = offset - along * self.axis;
         let squared = away.length_squared();
         let limit = self.radius + reach;

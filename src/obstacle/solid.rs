@@ -108,6 +108,10 @@ impl Solid {
     /// Places `shape`, which is no compound; `None` where the frame leaves no usable shape.
     pub fn new(shape: &ObstacleShape, frame: &Frame) -> Option<Self> {
         let size = frame.scale.abs();
+        if !shape.is_measurable(frame) {
+            warn_once!("an obstacle is scaled or placed beyond {LARGEST} m: it is ignored");
+            return None;
+        }
         let across = size.x.max(size.z);
         let solid = match shape {
             ObstacleShape::HalfSpace => Self::Plane(Plane::new(frame)?),
@@ -140,7 +144,26 @@ impl Solid {
     }
 }
 
+/// Squares of lengths up to this (m) are numbers, and so are their products with others.
+const LARGEST: f32 = 1e9;
+
 impl ObstacleShape {
+    /// Whether its sizes in the frame can be calculated with.
+    fn is_measurable(&self, frame: &Frame) -> bool {
+        let own = self.own_bounds();
+        let half = own.min.abs().max(own.max.abs());
+        let radius = match self {
+            Self::Capsule { radius, .. } => *radius,
+            Self::Polygon { corners } => corners.iter().map(|c| c.length()).fold(0.0, f32::max),
+            _ => 0.0,
+        };
+        let size = Vec3A::from(frame.scale.abs());
+        let reach = if half.is_finite() { half + radius } else { Vec3A::splat(radius) };
+        frame.centre.abs().max_element() < LARGEST
+            && (size * reach).max_element() < LARGEST
+            && size.max_element() < LARGEST
+    }
+
     /// The box around the shape (no compound) in the frame, relative to the island's origin.
     pub(crate) fn bounds(&self, frame: &Frame) -> Bounds {
         let own = self.own_bounds();
