@@ -561,7 +561,7 @@ fn planar_bodies_at_different_z_move_as_those_in_one_plane() {
             let [left, right] = both.map(|body| positions(&app, body));
             assert!(left.iter().all(|p| p.z == 0.0) && right.iter().all(|p| p.z == second));
             let all = left.into_iter().chain(right);
-            all.map(|p| p.xy()).collect::<Vec<Vec2>>()
+            all.map(Vec3Swizzles::xy).collect::<Vec<Vec2>>()
         };
         let together = places(0.0);
         assert_eq!(places(5.0), together, "at {speed} m/s");
