@@ -46,10 +46,10 @@ use bevy::{
 /// # }
 /// ```
 ///
-/// Particles are spheres of their body's radius (half its thickness). A particle that moves less than its
-/// radius in a substep relative to an obstacle is checked where it ends up (10 m/s a centimetre at 16
-/// substeps of 64 ticks a second); a faster one along its whole path, so that it passes through nothing,
-/// however thin.
+/// Particles are spheres of their body's radius (half its thickness). A particle that moves less than 70 % of
+/// its radius in a substep relative to an obstacle is checked where it ends up (7 m/s for each centimetre of
+/// radius at 16 substeps of 64 ticks a second); a faster one along its whole path, so that it passes
+/// through nothing, however thin.
 #[derive(Component, Reflect, Clone, Debug, Default, PartialEq)]
 #[reflect(Component, Default, Debug, PartialEq, Clone)]
 #[require(Transform)]
@@ -58,7 +58,7 @@ pub struct Obstacle {
     /// Its shape, in its own frame. One that makes no sense (see [`ObstacleShape::validate`]) is ignored
     /// with a warning.
     pub shape: ObstacleShape,
-    /// Friction with what touches it; combined with the body's, see [`Friction::combine`].
+    /// Friction with what touches it; combined with the body's, see [`Friction::combine`]. Default: 0.5.
     pub friction: Friction,
     /// Restitution e, 0 to 1: the part of the approach speed that a particle leaves with. Default: 0.
     pub restitution: f32,
