@@ -113,7 +113,7 @@ pub struct BodySettings {
     pub damping: Option<f32>,
     /// Radius of its particles (m).
     pub radius: Option<f32>,
-    /// Friction with obstacles and other particles.
+    /// Friction with obstacles and with other bodies. Default: 0.5.
     pub friction: Friction,
     /// Whether the momentum that projection takes from a body that touches nothing is given back.
     /// Default (`None`): only to bodies with particles that turn.
