@@ -137,7 +137,9 @@ impl ObstacleShape {
             Self::HalfSpace | Self::Mesh(_) => Ok(()),
             Self::Sphere { radius } => positive("radius", *radius),
             Self::Capsule { start, end, radius } => {
-                if !(start.abs().max_element() < 1e18 && end.abs().max_element() < 1e18) {
+                // The greatest element leaves out what is no number.
+                let usable = |point: &Vec3| point.is_finite() && point.abs().max_element() < 1e18;
+                if !(usable(start) && usable(end)) {
                     return Err(ShapeError::NotFinite("the capsule's segment"));
                 }
                 if *radius == 0.0 { Ok(()) } else { positive("radius", *radius) }
@@ -187,7 +189,7 @@ impl ObstacleShape {
 }
 
 fn check_polygon(corners: &[Vec2]) -> Result<(), ShapeError> {
-    if !corners.iter().all(|c| c.abs().max_element() < 1e18) {
+    if !corners.iter().all(|c| c.is_finite() && c.abs().max_element() < 1e18) {
         return Err(ShapeError::NotFinite("a corner of the polygon"));
     }
     let area = polygon::area(corners);
@@ -218,6 +220,8 @@ mod tests {
             ObstacleShape::Cuboid { half_size: Vec3::new(1.0, 0.0, 1.0) },
             ObstacleShape::Cone { radius: 1.0, height: f32::INFINITY },
             ObstacleShape::Capsule { start: Vec3::NAN, end: Vec3::X, radius: 0.0 },
+            ObstacleShape::Capsule { start: Vec3::X.with_y(f32::NAN), end: Vec3::X, radius: 1.0 },
+            ObstacleShape::Polygon { corners: vec![Vec2::ZERO, Vec2::X, Vec2::new(1.0, f32::NAN)] },
             ObstacleShape::Polygon { corners: dent },
             ObstacleShape::Polygon { corners: vec![Vec2::ONE; 5] },
             ObstacleShape::Mesh(TriangleMesh::default()),
