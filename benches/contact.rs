@@ -69,6 +69,27 @@ fn touching_cloth(folds: Option<u32>) -> App {
     app
 }
 
+/// A hundred cloths of 32×32 particles that fall among this many spheres. An element is still one of the
+/// particles of a 100×100 cloth in one substep: there are ten times as many.
+fn crowd(obstacles: u32) -> App {
+    let mut app = app(1);
+    app.world_mut().resource_mut::<SolverSettings>().sleeping = false;
+    let gravity = if obstacles == 0 { Some(Vec3::ZERO) } else { None };
+    for i in 0..100 {
+        let place = Vec3::new((i % 10) as f32 * 4.0, 1.0, (i / 10) as f32 * 4.0);
+        let turned =
+            Transform::from_translation(place).with_rotation(Quat::from_rotation_x(FRAC_PI_2));
+        let settings = BodySettings { gravity, ..default() };
+        app.world_mut().spawn((Cloth::grid(UVec2::splat(32), SPACING), settings, turned));
+    }
+    for i in 0..obstacles {
+        let (x, z) = ((i % 64) as f32 * 0.64 - 2.0, (i / 64) as f32 * 0.64 - 4.0);
+        app.world_mut().spawn((Obstacle::sphere(0.3), Transform::from_xyz(x, 0.0, z)));
+    }
+    ticks(&mut app, 64);
+    app
+}
+
 /// Measures whole ticks of what `spawn` makes, once it has settled.
 fn scene(c: &mut Criterion, name: &str, spawn: impl Fn(&mut World)) {
     measure(c, name, || {
@@ -118,6 +139,9 @@ fn contact(c: &mut Criterion) {
         world.spawn(lying(0.0)).insert(BodySettings { gravity: Some(Vec3::ZERO), ..default() });
         world.spawn((level(71), Transform::from_xyz(0.0, -5.0, 0.0)));
     });
+    for (name, obstacles) in [("crowd_air", 0), ("crowd", 4000)] {
+        measure(c, name, || crowd(obstacles));
+    }
     measure(c, "self_flat", || touching_cloth(None));
     measure(c, "self_folded", || touching_cloth(Some(5)));
 }
