@@ -52,16 +52,16 @@ impl Friction {
 
     /// The tangential velocity after friction, and how far the particle is put back (m).
     ///
-    /// `tangential` is the velocity relative to the surface (m/s), `correction` the normal correction of
-    /// the substep (m), `h` the substep (s).
-    pub(crate) fn apply(self, tangential: Vec3A, correction: f32, h: f32) -> (Vec3A, Vec3A) {
+    /// `tangential` is the velocity relative to the surface (m/s), `pushed` the normal correction of the
+    /// substep per time, d/h (m/s), `h` the substep (s).
+    pub(crate) fn apply(self, tangential: Vec3A, pushed: f32, h: f32) -> (Vec3A, Vec3A) {
         let squared = tangential.length_squared();
-        let held = self.fixed * correction / h;
+        let held = self.fixed * pushed;
         if squared <= held * held {
             return (Vec3A::ZERO, -h * tangential);
         }
         let speed = squared.sqrt();
-        let slowed = (speed - self.sliding * correction / h).max(0.0);
+        let slowed = (speed - self.sliding * pushed).max(0.0);
         let slowed = tangential * (slowed / speed);
         (slowed, h * (slowed - tangential))
     }
@@ -74,16 +74,16 @@ mod tests {
     #[test]
     fn slow_sticks_and_fast_slides() {
         let friction = Friction { fixed: 0.5, sliding: 0.4 };
-        let (v, back) = friction.apply(Vec3A::X, 0.02, 0.01);
+        let (v, back) = friction.apply(Vec3A::X, 2.0, 0.01);
         assert_eq!((v, back), (Vec3A::ZERO, Vec3A::X * -0.01));
-        let (v, back) = friction.apply(Vec3A::X, 0.01, 0.01);
+        let (v, back) = friction.apply(Vec3A::X, 1.0, 0.01);
         assert!(v.distance(Vec3A::X * 0.6) < 1e-6);
         assert!(back.distance(Vec3A::X * -0.004) < 1e-6);
     }
 
     #[test]
     fn friction_never_reverses_motion() {
-        let (v, _) = Friction { fixed: 0.0, sliding: 9.0 }.apply(Vec3A::X, 1.0, 0.01);
+        let (v, _) = Friction { fixed: 0.0, sliding: 9.0 }.apply(Vec3A::X, 100.0, 0.01);
         assert_eq!(v, Vec3A::ZERO);
     }
 

@@ -37,7 +37,7 @@ use super::{
 };
 use crate::{math::bounds::Bounds, obstacle::ContactLayers};
 use bevy::{
-    math::{DVec3, Vec3A},
+    math::{DVec3, Vec3A, Vec4},
     prelude::*,
 };
 use blocks::{BLOCK, Block, look_up, look_up_all, neighbourly_order, pieces_within};
@@ -354,6 +354,7 @@ fn surface_velocity(
 pub(super) fn contact_velocities(view: &mut IslandView<'_>, time: &StepTime) {
     let hits = core::mem::take(&mut view.contacts.hits);
     let bodies = view.island.bodies.len();
+    let per_second = time.h.recip();
     view.contacts.count = hits.len();
     for hit in &hits {
         let i = hit.particle as usize;
@@ -372,11 +373,11 @@ pub(super) fn contact_velocities(view: &mut IslandView<'_>, time: &StepTime) {
             speed.min(hit.approach)
         };
         let tangential = relative - speed * hit.normal;
-        let (slowed, put_back) = friction.apply(tangential, hit.correction, time.h);
+        let (slowed, put_back) = friction.apply(tangential, per_second * hit.correction, time.h);
         let change = (wanted - speed) * hit.normal + slowed - tangential;
-        view.velocity_change[i] += Vec3::from(change).extend(0.0);
-        view.position[i] += Vec3::from(put_back).extend(0.0);
-        let impulse = view.mass[i] * (hit.correction / time.h + wanted - speed);
+        view.velocity_change[i] += Vec4::from((change, 0.0));
+        view.position[i] += Vec4::from((put_back, 0.0));
+        let impulse = view.mass[i] * (per_second * hit.correction + wanted - speed);
         view.contacts.pairs[pair].impulse += impulse.max(0.0);
     }
     view.contacts.hits = hits;

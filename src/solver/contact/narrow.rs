@@ -12,10 +12,7 @@ use crate::{
     obstacle::{Distance, Near, Solid, Triangle},
     solver::{mirror::IslandView, settings::StepTime},
 };
-use bevy::{
-    math::{Vec3A, Vec4},
-    prelude::*,
-};
+use bevy::math::{Vec3A, Vec4};
 
 /// Steps along a path toward a surface.
 const MARCH: usize = 32;
@@ -315,7 +312,7 @@ impl IslandContacts {
         if pair.sensor || !(correction > 0.0 && correction.is_finite()) {
             return;
         }
-        view.position[i] += Vec3::from(correction * normal).extend(0.0);
+        view.position[i] += Vec4::from((correction * normal, 0.0));
         self.last[place] += correction * normal;
         let particle = i as u32;
         // What stopped its path may overlap still.
