@@ -23,7 +23,7 @@ mod mesh;
 #[path = "cloth/stairs.rs"]
 mod stairs;
 
-use bevy::{camera::ScalingMode, math::Affine2, prelude::*};
+use bevy::{camera::ScalingMode, prelude::*};
 use bevy_pliant::{
     interact::{AxisGizmos, ConstraintGizmos, ParticleGizmos},
     prelude::*,
@@ -141,13 +141,10 @@ fn pins(args: &Args) -> ClothPins {
     }
 }
 
-/// Linen, a tile for each 0.4 m.
+/// Linen for the cloth of the command line.
 fn linen(args: &Args, server: &AssetServer, pending: &mut PendingMipmaps) -> StandardMaterial {
     let size = UVec2::new(args.count("width"), args.count("height")) - UVec2::ONE;
-    StandardMaterial {
-        uv_transform: Affine2::from_scale(size.as_vec2() * SPACING / 0.4),
-        ..common::stage::linen(server, pending)
-    }
+    common::stage::linen(server, pending, size.as_vec2() * SPACING)
 }
 
 /// The default scene: a cloth in 3D.

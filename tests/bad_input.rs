@@ -12,11 +12,7 @@ use bevy_pliant::{
     solver::{DrawnPose, Faulty},
 };
 use common::{app, app_with, tick};
-use proptest::{
-    collection::vec,
-    prelude::*,
-    test_runner::{Config, RngSeed},
-};
+use proptest::{collection::vec, prelude::*};
 
 /// Values that break things, and some that do not.
 fn number() -> impl Strategy<Value = f32> {
@@ -629,22 +625,8 @@ fn change_of_obstacle() -> impl Strategy<Value = Change> {
     ]
 }
 
-/// The same draws each run, so that nobody's change fails by chance; more and others by
-/// `PROPTEST_CASES=2000 PROPTEST_RNG_SEED=7`.
-fn config() -> Config {
-    let default = Config::default();
-    let asked = |name: &str| std::env::var_os(name).is_some();
-    Config {
-        cases: if asked("PROPTEST_CASES") { default.cases } else { 300 },
-        rng_seed: if asked("PROPTEST_RNG_SEED") { default.rng_seed } else { RngSeed::Fixed(1) },
-        max_shrink_iters: 300,
-        failure_persistence: None,
-        ..default
-    }
-}
-
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(common::draws(300))]
 
     /// Worlds of up to 40 acts each.
     #[test]

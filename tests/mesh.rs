@@ -22,11 +22,7 @@ use bevy_pliant::{
     solver::Faulty,
 };
 use common::{all_finite, app, app_with, particles, positions, tick, undamped};
-use proptest::{
-    collection::vec,
-    prelude::*,
-    test_runner::{Config, RngSeed},
-};
+use proptest::{collection::vec, prelude::*};
 
 /// What was triggered.
 #[derive(Resource, Default)]
@@ -965,21 +961,8 @@ fn any_pins() -> impl Strategy<Value = ClothPins> {
     ]
 }
 
-/// The same draws each run; more and others by `PROPTEST_CASES=2000 PROPTEST_RNG_SEED=7`.
-fn config() -> Config {
-    let default = Config::default();
-    let asked = |name: &str| std::env::var_os(name).is_some();
-    Config {
-        cases: if asked("PROPTEST_CASES") { default.cases } else { 300 },
-        rng_seed: if asked("PROPTEST_RNG_SEED") { default.rng_seed } else { RngSeed::Fixed(1) },
-        max_shrink_iters: 300,
-        failure_persistence: None,
-        ..default
-    }
-}
-
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(common::draws(300))]
 
     /// Built or refused, and then finite, or told of as faulty.
     #[test]

@@ -1,6 +1,6 @@
 //! A cloth that falls over a ball, which then spins and wanders: friction takes the cloth along.
 
-use bevy::{math::Affine2, prelude::*};
+use bevy::prelude::*;
 use bevy_pliant::prelude::*;
 use core::f32::consts::{FRAC_PI_2, TAU};
 
@@ -46,10 +46,7 @@ fn spawn(
 ) {
     let side = SPACING * (SIZE - 1) as f32;
     let friction = Friction::new(1.0);
-    let cloth = StandardMaterial {
-        uv_transform: Affine2::from_scale(Vec2::splat(side / 0.4)),
-        ..linen(&server, &mut pending)
-    };
+    let cloth = linen(&server, &mut pending, Vec2::splat(side));
     commands.spawn((
         Cloth::grid(UVec2::splat(SIZE), SPACING).with_friction(friction).with_bending(300.0),
         BodySettings { self_contact: true, ..default() },

@@ -8,12 +8,12 @@ use std::path::Path;
 use bevy::{
     asset::{AssetPath, LoadState, RenderAssetUsages},
     gltf::Gltf,
-    math::Affine3A,
+    math::{Affine3A, Vec3A},
     mesh::{Indices, PrimitiveTopology, VertexAttributeValues},
     prelude::*,
     world_serialization::WorldInstanceReady,
 };
-use bevy_pliant::prelude::*;
+use bevy_pliant::{math::bounds::Bounds, prelude::*};
 
 use crate::common::{Args, say, stage, texture::PendingMipmaps};
 
@@ -21,6 +21,8 @@ use crate::common::{Args, say, stage, texture::PendingMipmaps};
 const SIZE: f32 = 3.0;
 /// How high above the floor it begins (m).
 const CLEARANCE: f32 = 0.6;
+/// Side of a tile of linen on the skirt (m).
+const TILE: f32 = 0.4;
 /// The part of its height by which it hangs.
 const PINNED: f32 = 0.04;
 
@@ -131,12 +133,12 @@ fn place_scene(
     mut exit: MessageWriter<AppExit>,
     mut commands: Commands,
 ) {
-    let mut bounds = Bounds::default();
+    let mut bounds = Bounds::EMPTY;
     let mut left = vec![(ready.entity, Affine3A::IDENTITY)];
     while let Some((entity, to_root)) = left.pop() {
         let Ok((mesh, _, children)) = entities.get(entity) else { continue };
         if let Some(mesh) = mesh.and_then(|mesh| meshes.get(mesh)) {
-            bounds.add(mesh, &to_root);
+            bounds = enclose(bounds, mesh, &to_root);
         }
         for &child in children.into_iter().flatten() {
             let local = entities.get(child).ok().and_then(|(_, transform, _)| transform);
@@ -144,7 +146,7 @@ fn place_scene(
             left.push((child, to_root * local));
         }
     }
-    let Some(place) = bounds.place() else {
+    let Some(place) = place(&bounds) else {
         return fail(&mut exit, "the file has no mesh with extent");
     };
     commands.entity(ready.entity).insert((cloth(&args), place));
@@ -169,16 +171,15 @@ fn follow_mesh(
             continue;
         }
         let Some(mesh) = meshes.get(handle) else { continue };
-        let mut bounds = Bounds::default();
-        bounds.add(mesh, &Affine3A::IDENTITY);
-        let Some(place) = bounds.place() else {
+        let bounds = enclose(Bounds::EMPTY, mesh, &Affine3A::IDENTITY);
+        let Some(place) = place(&bounds) else {
             commands.entity(entity).despawn();
             fail(&mut exit, "the file has no mesh with extent");
             continue;
         };
-        // The skirt's texture coordinates are in metres.
+        // The skirt's texture coordinates are tiles.
         let material = if args.text("file").is_empty() {
-            stage::linen(&server, &mut pending)
+            stage::linen(&server, &mut pending, Vec2::splat(TILE))
         } else {
             StandardMaterial {
                 base_color: Color::srgb(0.72, 0.33, 0.24),
@@ -202,46 +203,30 @@ fn cloth(args: &Args) -> Cloth {
     Cloth::mesh().pinned(pins).with_bending(args.real("bending"))
 }
 
-/// The box around meshes.
-struct Bounds {
-    low: Vec3,
-    high: Vec3,
+/// Encloses a mesh too.
+fn enclose(mut bounds: Bounds, mesh: &Mesh, to_root: &Affine3A) -> Bounds {
+    if let Ok(VertexAttributeValues::Float32x3(positions)) =
+        mesh.try_attribute(Mesh::ATTRIBUTE_POSITION)
+    {
+        let places = positions.iter().map(|p| to_root.transform_point3a(Vec3A::from(*p)));
+        bounds = places.filter(|p| p.is_finite()).fold(bounds, Bounds::with);
+    }
+    bounds
 }
 
-impl Default for Bounds {
-    fn default() -> Self {
-        Self { low: Vec3::INFINITY, high: Vec3::NEG_INFINITY }
+/// Scaled to fit the stage, its middle above the origin.
+fn place(bounds: &Bounds) -> Option<Transform> {
+    let extent = (bounds.max - bounds.min).max_element();
+    if !(extent > 0.0 && extent.is_finite()) {
+        return None;
     }
+    let scale = SIZE / extent;
+    let middle = bounds.centre() * scale;
+    let up = CLEARANCE - bounds.min.y * scale;
+    Some(Transform::from_xyz(-middle.x, up, -middle.z).with_scale(Vec3::splat(scale)))
 }
 
-impl Bounds {
-    fn add(&mut self, mesh: &Mesh, to_root: &Affine3A) {
-        let Ok(VertexAttributeValues::Float32x3(positions)) =
-            mesh.try_attribute(Mesh::ATTRIBUTE_POSITION)
-        else {
-            return;
-        };
-        let places = positions.iter().map(|p| to_root.transform_point3(Vec3::from(*p)));
-        for place in places.filter(|p| p.is_finite()) {
-            self.low = self.low.min(place);
-            self.high = self.high.max(place);
-        }
-    }
-
-    /// Scaled to fit the stage, its middle above the origin.
-    fn place(&self) -> Option<Transform> {
-        let extent = (self.high - self.low).max_element();
-        if !(extent > 0.0 && extent.is_finite()) {
-            return None;
-        }
-        let scale = SIZE / extent;
-        let middle = 0.5 * (self.low + self.high) * scale;
-        let up = CLEARANCE - self.low.y * scale;
-        Some(Transform::from_xyz(-middle.x, up, -middle.z).with_scale(Vec3::splat(scale)))
-    }
-}
-
-/// A skirt: a flared tube that begins in gentle pleats. One tile of linen for each 0.4 m.
+/// A skirt: a flared tube that begins in gentle pleats. Its texture coordinates count tiles of linen.
 fn skirt() -> Mesh {
     const ROUND: u32 = 120;
     const DOWN: u32 = 40;
@@ -256,7 +241,7 @@ fn skirt() -> Mesh {
             // The seam's two columns must be the same place.
             let (sin, cos) = (TAU * (column % ROUND) as f32 / ROUND as f32).sin_cos();
             positions.push([radius * sin, -length * down, radius * cos]);
-            uvs.push([round * 13.0, down * length / 0.4]);
+            uvs.push([round * 13.0, down * length / TILE]);
         }
     }
     for row in 0..DOWN {

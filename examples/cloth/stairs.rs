@@ -2,7 +2,6 @@
 
 use bevy::{
     asset::RenderAssetUsages,
-    math::Affine2,
     mesh::{Indices, PrimitiveTopology},
     prelude::*,
 };
@@ -101,10 +100,7 @@ fn spawn(
     ));
     commands.spawn((Obstacle::HALF_SPACE.with_friction(friction), Transform::default()));
     let side = SPACING * (SIZE - UVec2::ONE).as_vec2();
-    let cloth = StandardMaterial {
-        uv_transform: Affine2::from_scale(side / 0.4),
-        ..linen(&server, &mut pending)
-    };
+    let cloth = linen(&server, &mut pending, side);
     let top = RISE * STEPS as f32;
     commands.spawn((
         Cloth::grid(SIZE, SPACING).with_friction(friction).with_bending(100.0),

@@ -4,6 +4,7 @@ use bevy::{
     asset::RenderAssetUsages,
     core_pipeline::tonemapping::Tonemapping,
     light::{CascadeShadowConfigBuilder, DirectionalLightShadowMap, NotShadowCaster},
+    math::Affine2,
     mesh::{Indices, PrimitiveTopology},
     prelude::*,
     render::view::{ColorGrading, ColorGradingGlobal},
@@ -184,10 +185,12 @@ fn profile() -> Vec<(Vec2, Vec2)> {
 
 /// A linen check, woven like `assets/textures/weave.py` says, that lets a little light through.
 ///
-/// It is 32 threads a tile; one tile for each 0.4 m of cloth looks right.
-pub fn linen(server: &AssetServer, pending: &mut PendingMipmaps) -> StandardMaterial {
+/// Its texture coordinates run from 0 to 1 over `size` (m): it is 32 threads a tile, and one tile for each
+/// 0.4 m of cloth.
+pub fn linen(server: &AssetServer, pending: &mut PendingMipmaps, size: Vec2) -> StandardMaterial {
     let mut load = |path, texels| Some(load_tiled(server, pending, path, texels));
     StandardMaterial {
+        uv_transform: Affine2::from_scale(size / 0.4),
         base_color_texture: load("textures/weave_color.png", Texels::Color),
         normal_map_texture: load("textures/weave_normal.png", Texels::Linear),
         perceptual_roughness: 0.9,

@@ -64,6 +64,11 @@ impl Bounds {
         (self.min.cmple(other.min) & other.max.cmple(self.max)).all()
     }
 
+    /// No two points inside are further apart than this (m); 0 where it encloses nothing.
+    pub fn diagonal(&self) -> f32 {
+        if self.min.x > self.max.x { 0.0 } else { (self.max - self.min).length() }
+    }
+
     /// The middle.
     pub fn centre(&self) -> Vec3A {
         0.5 * (self.min + self.max)
@@ -180,6 +185,14 @@ mod tests {
             assert_eq!(found, plain);
         }
         assert!(tree.nodes.len() < 334);
+    }
+
+    #[test]
+    fn the_diagonal_bounds_all_differences() {
+        assert_eq!(Bounds::EMPTY.diagonal(), 0.0);
+        let one = Bounds::EMPTY.with(Vec3A::X);
+        assert_eq!(one.diagonal(), 0.0);
+        assert_eq!(one.with(-Vec3A::X).diagonal(), 2.0);
     }
 
     #[test]

@@ -116,45 +116,6 @@ impl TriangleMesh {
         super::parry::convex_hull(points)
     }
 
-    /// The triangles of a Bevy mesh (a triangle list or strip).
-    ///
-    /// # Errors
-    ///
-    /// Where the mesh is kept in the render world only, has no positions, or no triangle.
-    #[cfg(feature = "render")]
-    pub fn from_mesh(mesh: &Mesh) -> Result<Self, ShapeError> {
-        let positions = mesh
-            .try_attribute(Mesh::ATTRIBUTE_POSITION)
-            .map_err(|error| ShapeError::Mesh(error.to_string()))?
-            .as_float3()
-            .ok_or_else(|| ShapeError::Mesh("its positions are not three floats each".into()))?;
-        let vertices: Vec<Vec3> = positions.iter().copied().map(Vec3::from_array).collect();
-        let unreadable = |error: bevy::mesh::MeshAccessError| ShapeError::Mesh(error.to_string());
-        let given = mesh.try_indices_option().map_err(unreadable)?;
-        let indices: Vec<u32> = match given {
-            Some(indices) => indices.iter().map(|i| i as u32).collect(),
-            None => (0..vertices.len() as u32).collect(),
-        };
-        // A strip ends at the greatest index.
-        let ends = match given {
-            Some(bevy::mesh::Indices::U16(_)) => u32::from(u16::MAX),
-            _ => u32::MAX,
-        };
-        use bevy::mesh::PrimitiveTopology::{TriangleList, TriangleStrip};
-        let triangles: Vec<[u32; 3]> = match mesh.primitive_topology() {
-            TriangleList => indices.as_chunks::<3>().0.to_vec(),
-            TriangleStrip => {
-                let turned = |(i, w): (usize, &[u32])| {
-                    if i % 2 == 0 { [w[0], w[1], w[2]] } else { [w[1], w[0], w[2]] }
-                };
-                let strips = indices.split(|index| *index == ends);
-                strips.flat_map(|strip| strip.windows(3).enumerate().map(turned)).collect()
-            }
-            other => return Err(ShapeError::Mesh(format!("{other:?} has no triangles"))),
-        };
-        Self::new(&vertices, &triangles)
-    }
-
     /// Number of triangles.
     pub fn len(&self) -> usize {
         self.triangles.corners.len()
@@ -204,12 +165,5 @@ mod tests {
         let mut found = Vec::new();
         good.within(&Bounds::ALL, false, |corner| corner, &mut found);
         assert_eq!(found.len(), 1);
-    }
-
-    #[cfg(feature = "render")]
-    #[test]
-    fn a_bevy_mesh_becomes_an_obstacle() {
-        let mesh = Mesh::from(Cuboid::new(1.0, 2.0, 3.0));
-        assert_eq!(TriangleMesh::from_mesh(&mesh).unwrap().len(), 12);
     }
 }

@@ -123,8 +123,7 @@ impl Triangle {
         if above.abs() > reach {
             return None;
         }
-        let (b, c) = (self.to_b.dot(ax), self.to_c.dot(ax));
-        if b >= 0.0 && c >= 0.0 && b + c <= 1.0 && self.normal != Vec3A::ZERO {
+        if self.over(x).is_some() && self.normal != Vec3A::ZERO {
             return Some(self.facing(above));
         }
         let away = ax - self.nearest(x);

@@ -18,21 +18,26 @@ pub(super) struct RawMesh {
     pub out_of_range: u32,
 }
 
-/// Reads a mesh. Its topology must be of triangles, its positions of three floats.
-pub(super) fn read(mesh: &Mesh) -> Result<RawMesh, BuildError> {
+fn gone(_: MeshAccessError) -> BuildError {
+    BuildError::RenderWorldMesh
+}
+
+/// The positions of a mesh, which must be of three floats.
+pub(super) fn positions(mesh: &Mesh) -> Result<&[[f32; 3]], BuildError> {
     // What is kept for the render world only is refused at once, not just after it has gone there.
     if !mesh.asset_usage.contains(RenderAssetUsages::MAIN_WORLD) {
         return Err(BuildError::RenderWorldMesh);
     }
-    let gone = |_: MeshAccessError| BuildError::RenderWorldMesh;
-    let positions = match mesh.try_attribute_option(Mesh::ATTRIBUTE_POSITION).map_err(gone)? {
-        Some(VertexAttributeValues::Float32x3(positions)) => positions,
-        Some(other) => {
-            return Err(BuildError::PositionFormat(format!("{:?}", VertexFormatOf(other))));
-        }
-        None => return Err(BuildError::NoPositions),
-    };
-    let positions: Vec<Vec3> = positions.iter().map(|p| Vec3::from(*p)).collect();
+    match mesh.try_attribute_option(Mesh::ATTRIBUTE_POSITION).map_err(gone)? {
+        Some(VertexAttributeValues::Float32x3(positions)) => Ok(positions),
+        Some(other) => Err(BuildError::PositionFormat(format!("{:?}", VertexFormatOf(other)))),
+        None => Err(BuildError::NoPositions),
+    }
+}
+
+/// Reads a mesh. Its topology must be of triangles, its positions of three floats.
+pub(super) fn read(mesh: &Mesh) -> Result<RawMesh, BuildError> {
+    let positions: Vec<Vec3> = positions(mesh)?.iter().map(|p| Vec3::from(*p)).collect();
     let count = u32::try_from(positions.len()).unwrap_or(u32::MAX);
     let mut raw = RawMesh { positions, ..default() };
     let mut face = |face: [u32; 3]| {

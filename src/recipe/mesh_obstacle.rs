@@ -1,6 +1,6 @@
 //! Obstacles from Bevy meshes: a level that is loaded from a file, say.
 
-use super::{build::BodyFailed, error::BuildError, source::loaded};
+use super::{build::BodyFailed, error::BuildError, ingest, source::loaded};
 use crate::{
     obstacle::{Obstacle, ObstacleShape, ShapeError, TriangleMesh},
     solver::BodySettings,
@@ -85,11 +85,10 @@ pub(super) fn make_mesh_obstacles(
             // What has its own wish is another's.
             let own = |child: &&Entity| world.get::<MeshObstacle>(**child).is_none();
             left.extend(children.iter().filter(own).copied());
-            let Some(mesh) = world.get::<Mesh3d>(entity).map(|mesh| mesh.0.clone()) else {
-                continue;
-            };
-            let made = MadeObstacle { from: wanted.clone(), mesh };
-            if world.get::<MadeObstacle>(entity) != Some(&made) {
+            let Some(Mesh3d(mesh)) = world.get::<Mesh3d>(entity) else { continue };
+            let as_wanted = |made: &MadeObstacle| made.from == wanted && made.mesh == *mesh;
+            if !world.get::<MadeObstacle>(entity).is_some_and(as_wanted) {
+                let made = MadeObstacle { from: wanted.clone(), mesh: mesh.clone() };
                 make(world, root, entity, made);
             }
         }
@@ -129,17 +128,39 @@ fn shape(mesh: &Mesh, kind: MeshKind) -> Result<ObstacleShape, ShapeError> {
 
 #[cfg(feature = "parry")]
 fn hull(mesh: &Mesh) -> Result<TriangleMesh, ShapeError> {
-    let positions = mesh
-        .try_attribute(Mesh::ATTRIBUTE_POSITION)
-        .map_err(|error| ShapeError::Mesh(error.to_string()))?;
-    let Some(positions) = positions.as_float3() else {
-        return Err(ShapeError::Mesh("its positions are not three floats each".into()));
-    };
-    let points: Vec<Vec3> = positions.iter().copied().map(Vec3::from_array).collect();
+    let points: Vec<Vec3> =
+        ingest::positions(mesh).map_err(unreadable)?.iter().copied().map(Vec3::from).collect();
     TriangleMesh::convex_hull(&points)
 }
 
 #[cfg(not(feature = "parry"))]
 fn hull(_mesh: &Mesh) -> Result<TriangleMesh, ShapeError> {
     Err(ShapeError::Unsupported("a convex hull without the feature `parry`".into()))
+}
+
+fn unreadable(error: BuildError) -> ShapeError {
+    ShapeError::Mesh(error.to_string())
+}
+
+impl TriangleMesh {
+    /// The triangles of a Bevy mesh (a triangle list or strip).
+    ///
+    /// # Errors
+    ///
+    /// Where the mesh is kept in the render world only, has no positions, or no triangle.
+    pub fn from_mesh(mesh: &Mesh) -> Result<Self, ShapeError> {
+        let raw = ingest::read(mesh).map_err(unreadable)?;
+        Self::new(&raw.positions, &raw.faces)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bevy_mesh_becomes_an_obstacle() {
+        let mesh = Mesh::from(Cuboid::new(1.0, 2.0, 3.0));
+        assert_eq!(TriangleMesh::from_mesh(&mesh).unwrap().len(), 12);
+    }
 }

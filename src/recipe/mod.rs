@@ -2,9 +2,10 @@
 //!
 //! Spawn a recipe ([`Cloth`], [`Rope`]) with a `Transform`; at the next tick, or as soon as the assets
 //! that it needs are loaded, it is built into particle and constraint entities and [`BodyBuilt`] is
-//! triggered, or [`BodyFailed`] with a [`BuildError`] that says what is wrong. Change a field of the recipe later: what is only material (compliance, mass,
-//! damping, friction, thickness) is applied to the live body, and only where the recipe's own value
-//! still stands; a change of shape builds the body anew, and so does [`Rebuild`].
+//! triggered, or [`BodyFailed`] with a [`BuildError`] that says what is wrong. Change a field of the
+//! recipe later: what is only material (compliance, mass, damping, friction, thickness) is applied to the
+//! live body, and only where the recipe's own value still stands; a change of shape builds the body anew,
+//! and so does [`Rebuild`].
 
 mod build;
 mod cloth;
@@ -12,6 +13,7 @@ mod error;
 mod geodesic;
 #[cfg(feature = "render")]
 mod ingest;
+mod live;
 #[cfg(feature = "render")]
 mod mesh_obstacle;
 mod pins;

@@ -314,12 +314,7 @@ pub(super) fn draw_meshes(
         }
         let Some(mut mesh) = meshes.get_mut(&derived.0) else { continue };
         let Some(bounds) = skin.write(&pose, &to_entity, &mut mesh) else { continue };
-        match aabb {
-            Some(mut aabb) => *aabb = bounds,
-            None => {
-                commands.entity(entity).try_insert(bounds);
-            }
-        }
+        super::enclose(entity, aabb, bounds, &mut commands);
     }
 }
 

@@ -159,11 +159,16 @@ fn draw<S: Skin>(
         }
         let Some(mut mesh) = meshes.get_mut(&derived.0) else { continue };
         let Some(bounds) = skin.write(&pose, &to_body, &mut mesh) else { continue };
-        match aabb {
-            Some(mut aabb) => *aabb = bounds,
-            None => {
-                commands.entity(entity).try_insert(bounds);
-            }
+        enclose(entity, aabb, bounds, &mut commands);
+    }
+}
+
+/// Gives an entity the box around what it draws.
+fn enclose(entity: Entity, aabb: Option<Mut<Aabb>>, bounds: Aabb, commands: &mut Commands) {
+    match aabb {
+        Some(mut aabb) => *aabb = bounds,
+        None => {
+            commands.entity(entity).try_insert(bounds);
         }
     }
 }

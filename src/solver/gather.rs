@@ -351,21 +351,24 @@ fn kinematics(world: &World, mirror: &mut Mirror, queries: &mut Queries, near: f
 }
 
 /// Where obstacles are; wakes what lies beside those that changed.
-fn obstacles(world: &mut World, mirror: &mut Mirror, queries: &mut Queries) {
-    let targets = core::mem::take(&mut world.resource_mut::<Targets>().0);
-    let mut found: Vec<(Option<BuildOrder>, Found)> = queries
+fn obstacles(world: &World, mirror: &mut Mirror, queries: &mut Queries) {
+    let targets = &world.resource::<Targets>().0;
+    let mut found: Vec<(Option<BuildOrder>, Found<'_>)> = queries
         .obstacles
         .iter(world)
         .filter_map(|(entity, obstacle, order)| {
             let motion = mirror.targets[targets.get(entity)? as usize];
             // What was loaded counts as added, but is not new.
             let loaded = obstacle.is_added() && !mirror.added.contains(&entity);
-            Some((order.copied(), Found { entity, obstacle: (*obstacle).clone(), motion, loaded }))
+            Some((
+                order.copied(),
+                Found { entity, obstacle: obstacle.into_inner(), motion, loaded },
+            ))
         })
         .collect();
-    world.resource_mut::<Targets>().0 = targets;
     found.sort_unstable_by_key(|(order, found)| (*order, found.entity));
-    let disturbed = mirror.obstacles.replace(found.into_iter().map(|(_, found)| found).collect());
+    let found: Vec<Found<'_>> = found.into_iter().map(|(_, found)| found).collect();
+    let disturbed = mirror.obstacles.replace(&found);
     wake_beside(mirror, &disturbed);
 }
 

@@ -1,4 +1,5 @@
-//! Predict: the start of a substep. The air's impulses, v += h a, x* = x + h v; held particles go where they are held.
+//! Predict: the start of a substep. The air's impulses, v += h a, x* = x + h v; held particles go where
+//! they are held.
 
 use super::{
     air::blow,

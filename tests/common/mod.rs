@@ -5,9 +5,10 @@ use bevy::{prelude::*, time::TimeUpdateStrategy};
 use bevy_pliant::{
     particle::{BuildOrder, Particle, ParticleIndex, Particles},
     prelude::*,
-    solver::SolverClock,
+    solver::{SolverClock, state_hash},
 };
 use core::time::Duration;
+use proptest::test_runner::{Config, RngSeed};
 
 /// An app with all plugins that runs exactly one tick an update, after one update of length 0.
 pub fn app() -> App {
@@ -143,5 +144,30 @@ pub fn resize(app: &mut App, cloth: Entity, to: UVec2) {
     match &mut cloth.shape {
         ClothShape::Grid { size, .. } => *size = to,
         ClothShape::Mesh { .. } => panic!("a mesh has no size"),
+    }
+}
+
+/// The same draws each run, so that nobody's change fails by chance; more and others by
+/// `PROPTEST_CASES=2000 PROPTEST_RNG_SEED=7`.
+pub fn draws(cases: u32) -> Config {
+    let default = Config::default();
+    let asked = |name: &str| std::env::var_os(name).is_some();
+    Config {
+        cases: if asked("PROPTEST_CASES") { default.cases } else { cases },
+        rng_seed: if asked("PROPTEST_RNG_SEED") { default.rng_seed } else { RngSeed::Fixed(1) },
+        max_shrink_iters: 300,
+        failure_persistence: None,
+        ..default
+    }
+}
+
+/// Two worlds must have the same bits after each of these ticks; `what` says which they are.
+pub fn assert_same_bits(original: &mut App, loaded: &mut App, ticks: u32, what: &str) {
+    for later in 1..=ticks {
+        let hashes = [&mut *original, &mut *loaded].map(|app| {
+            tick(app, 1);
+            state_hash(app.world_mut())
+        });
+        assert_eq!(hashes[0], hashes[1], "{what}: {later} ticks later");
     }
 }

@@ -6,6 +6,7 @@ use super::{
 };
 use crate::{
     math::{
+        bounds::Bounds,
         lane::Vec3x4,
         pose::{Pose, TargetMotion},
     },
@@ -244,9 +245,8 @@ fn wake_who_feels(mirror: &mut Mirror, before: AirField) {
 
 /// The box around some particles (m, world).
 pub(super) fn bounds(position: &[Vec4], origin: DVec3) -> [DVec3; 2] {
-    let start = (Vec4::INFINITY, Vec4::NEG_INFINITY);
-    let (low, high) = position.iter().fold(start, |(low, high), x| (low.min(*x), high.max(*x)));
-    [low, high].map(|corner| corner.truncate().as_dvec3() + origin)
+    let bounds = Bounds::around(position.iter().map(|x| x.truncate()));
+    [bounds.min, bounds.max].map(|corner| corner.as_dvec3() + origin)
 }
 
 /// Lists what meets the air anew, where slots, surfaces or lines are others than before; wakes bodies

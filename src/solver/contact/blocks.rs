@@ -9,12 +9,12 @@
 //!
 //! Whoever leaves the room in the middle of a tick looks again, so no contact is missed at any speed.
 
-use super::{near::NearPiece, pieces::Obstacles};
+use super::near::NearPiece;
 use crate::{
     math::bounds::Bounds,
     obstacle::{Frame, Near, Solid, Triangle},
 };
-use bevy::math::{DVec3, Vec3A, Vec4, ops};
+use bevy::math::{Vec3A, Vec4, ops};
 
 /// Particles a block.
 pub(super) const BLOCK: usize = 16;
@@ -29,9 +29,9 @@ pub(super) struct Block {
     pub candidates: Vec<Candidate>,
 }
 
-impl Default for Block {
-    fn default() -> Self {
-        Self { room: Bounds::EMPTY, last: Bounds::EMPTY, candidates: Vec::new() }
+impl Block {
+    pub fn new(room: Bounds) -> Self {
+        Self { room, last: room, candidates: Vec::new() }
     }
 }
 
@@ -96,11 +96,7 @@ impl Patch {
         let mirrored = now.scale.x * now.scale.y * now.scale.z < 0.0;
         if near.shift.is_some() {
             let half = 0.5 * (room.max - room.min);
-            let asked = own_box(then, room.centre(), half).union(own_box(
-                &near.last_frame,
-                room.centre(),
-                half,
-            ));
+            let asked = own_box(then, room).union(own_box(&near.last_frame, room));
             // What a turning mesh brings near in between: an arc rises over its chord.
             let angle = then.rotation.angle_between(near.last_frame.rotation);
             let arm = (room.centre() - then.centre).length() + half.length();
@@ -113,9 +109,12 @@ impl Patch {
             mesh.within(&asked, mirrored, place, &mut patch.triangles);
             patch.anchor = Some(anchor);
         } else {
-            let half = 0.5 * (room.max - room.min);
-            let asked = own_box(now, room.centre(), half);
-            mesh.within(&asked, mirrored, |corner| now.point(corner), &mut patch.triangles);
+            mesh.within(
+                &own_box(now, room),
+                mirrored,
+                |corner| now.point(corner),
+                &mut patch.triangles,
+            );
         }
         patch.boxes = patch.triangles.iter().map(Triangle::bounds).collect();
         (!patch.triangles.is_empty()).then_some(patch)
@@ -196,12 +195,13 @@ impl Patch {
 }
 
 /// The box in a frame's own unscaled coordinates around a box of the island's.
-fn own_box(frame: &Frame, centre: Vec3A, half: Vec3A) -> Bounds {
+fn own_box(frame: &Frame, bounds: &Bounds) -> Bounds {
     let inverse = frame.matrix().inverse();
     if !inverse.is_finite() {
         return Bounds::EMPTY;
     }
-    let middle = inverse * (centre - frame.centre);
+    let half = 0.5 * (bounds.max - bounds.min);
+    let middle = inverse * (bounds.centre() - frame.centre);
     let extent = inverse.x_axis.abs() * half.x
         + inverse.y_axis.abs() * half.y
         + inverse.z_axis.abs() * half.z;
@@ -211,9 +211,9 @@ fn own_box(frame: &Frame, centre: Vec3A, half: Vec3A) -> Bounds {
 }
 
 /// Looks up the candidates of one block among the near pieces `among`.
-pub(super) fn look_up(block: &mut Block, near: &[NearPiece], among: &[u32]) {
+pub(super) fn look_up(block: &mut Block, near: &[NearPiece], among: impl Iterator<Item = u32>) {
     block.candidates.clear();
-    for &number in among {
+    for number in among {
         let piece = &near[number as usize];
         if !piece.tick_bounds.overlaps(&block.room) {
             continue;
@@ -270,12 +270,5 @@ pub(super) fn look_up_all(blocks: &mut [Block], near: &[NearPiece], among: &[u32
         }
         return;
     }
-    blocks.iter_mut().for_each(|block| look_up(block, near, among));
-}
-
-/// The pieces that an island with this room may meet, as numbers of pieces in order.
-pub(super) fn pieces_within(obstacles: &Obstacles, room: &Bounds, origin: DVec3) -> Vec<u32> {
-    let mut found = Vec::new();
-    obstacles.within(room, origin, &mut found);
-    found
+    blocks.iter_mut().for_each(|block| look_up(block, near, among.iter().copied()));
 }

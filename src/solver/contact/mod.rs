@@ -40,7 +40,7 @@ use bevy::{
     math::{DVec3, Vec3A, Vec4},
     prelude::*,
 };
-use blocks::{BLOCK, Block, look_up, look_up_all, neighbourly_order, pieces_within};
+use blocks::{BLOCK, Block, look_up, look_up_all, neighbourly_order};
 use near::{NearPiece, Pair, body_place};
 
 /// Greatest speed at which overlap that was there before a substep is corrected (m/s).
@@ -188,16 +188,11 @@ impl IslandContacts {
         if self.order.len() != view.len() {
             self.order = neighbourly_order(&view.position[..view.len()]);
         }
-        let blocks = view.len().div_ceil(BLOCK);
-        self.blocks.resize_with(blocks, Block::default);
-        self.room = Bounds::EMPTY;
-        for (number, block) in self.blocks.iter_mut().enumerate() {
-            *block =
-                Block { room: room(view, members(&self.order, number), time), ..Block::default() };
-            block.last = block.room;
-            self.room = self.room.union(block.room);
-        }
-        let found = pieces_within(view.shared.obstacles, &self.room, view.island.origin);
+        let rooms = (0..view.len().div_ceil(BLOCK))
+            .map(|number| room(view, members(&self.order, number), time));
+        self.blocks.extend(rooms.map(Block::new));
+        self.room = self.blocks.iter().fold(Bounds::EMPTY, |all, block| all.union(block.room));
+        let found = view.shared.obstacles.within(&self.room, view.island.origin);
         found.into_iter().for_each(|piece| self.add_near(view, piece, time));
         let all: Vec<u32> = (0..self.near.len() as u32).collect();
         look_up_all(&mut self.blocks, &self.near, &all);
@@ -235,15 +230,14 @@ impl IslandContacts {
         self.looked += 1;
         if !self.room.contains(&room) {
             self.room = self.room.union(room);
-            let found = pieces_within(view.shared.obstacles, &self.room, view.island.origin);
+            let found = view.shared.obstacles.within(&self.room, view.island.origin);
             for piece in found {
                 if !self.near.iter().any(|near| near.number == piece) {
                     self.add_near(view, piece, time);
                 }
             }
         }
-        let all: Vec<u32> = (0..self.near.len() as u32).collect();
-        look_up(&mut self.blocks[number], &self.near, &all);
+        look_up(&mut self.blocks[number], &self.near, 0..self.near.len() as u32);
     }
 }
 

@@ -165,12 +165,7 @@ impl IslandContacts {
     ) {
         for (place, &i) in particles.iter().enumerate() {
             let i = i as usize;
-            if view.inverse_mass[i] == 0.0 {
-                continue;
-            }
-            let Some(member) = meeting.common.or_else(|| self.member(view, i, meeting)) else {
-                continue;
-            };
+            let Some(member) = self.free_member(view, i, meeting) else { continue };
             let at = (meeting.first + place, i);
             let level = member.planar.then_some(meeting.near.frames[1].centre.z);
             if S::PASSABLE && meeting.fast {
@@ -229,12 +224,7 @@ impl IslandContacts {
         let Some(patch) = &mut candidate.patch else { return };
         for (place, &i) in particles.iter().enumerate() {
             let i = i as usize;
-            if view.inverse_mass[i] == 0.0 {
-                continue;
-            }
-            let Some(member) = meeting.common.or_else(|| self.member(view, i, meeting)) else {
-                continue;
-            };
+            let Some(member) = self.free_member(view, i, meeting) else { continue };
             let at = (meeting.first + place, i);
             let radius = member.radius;
             let level = |frame: usize| member.planar.then_some(meeting.near.frames[frame].centre.z);
@@ -284,6 +274,20 @@ impl IslandContacts {
                 }
             }
         }
+    }
+
+    /// A particle as the piece meets it; `None` also where it is held in place.
+    #[inline]
+    fn free_member(
+        &self,
+        view: &IslandView<'_>,
+        i: usize,
+        meeting: &Meeting<'_>,
+    ) -> Option<Member> {
+        if view.inverse_mass[i] == 0.0 {
+            return None;
+        }
+        meeting.common.or_else(|| self.member(view, i, meeting))
     }
 
     /// A particle as the piece meets it; `None` where their layers do not meet.

@@ -3,7 +3,7 @@
 use super::pieces::Piece;
 use crate::{
     math::{bounds::Bounds, pose::TargetMotion},
-    obstacle::{ContactLayers, Frame, Friction, Solid},
+    obstacle::{Frame, Friction, Obstacle, Solid},
     solver::mirror::{IslandView, MirrorBody},
 };
 use bevy::math::{DVec3, Mat3A, Vec3A};
@@ -130,10 +130,10 @@ pub(super) struct Pair {
 }
 
 impl Pair {
-    pub fn new(body: &MirrorBody, obstacle: &crate::obstacle::Obstacle) -> Self {
+    pub fn new(body: &MirrorBody, obstacle: &Obstacle) -> Self {
         let e = obstacle.restitution;
         Self {
-            meets: ContactLayers::meets(body.layers, obstacle.layers),
+            meets: body.layers.meets(obstacle.layers),
             sensor: obstacle.sensor,
             friction: obstacle.friction.combine(body.friction),
             restitution: if e.is_nan() { 0.0 } else { e.clamp(0.0, 1.0) },

@@ -90,9 +90,9 @@ impl Piece {
 }
 
 /// An obstacle as it was found in the world.
-pub(crate) struct Found {
+pub(crate) struct Found<'w> {
     pub entity: Entity,
-    pub obstacle: Obstacle,
+    pub obstacle: &'w Obstacle,
     pub motion: TargetMotion,
     /// Whether it came with a loaded world.
     pub loaded: bool,
@@ -100,7 +100,7 @@ pub(crate) struct Found {
 
 impl Obstacles {
     /// Takes the obstacles of this tick, in order; the boxes (world) around what changed since the last.
-    pub fn replace(&mut self, found: Vec<Found>) -> Vec<Bounds> {
+    pub fn replace(&mut self, found: &[Found<'_>]) -> Vec<Bounds> {
         let mut places = EntityTable::default();
         for (place, obstacle) in self.all.iter().enumerate() {
             places.insert(obstacle.entity, place as u32);
@@ -110,25 +110,30 @@ impl Obstacles {
         let mut remake = found.len() != before.len();
         let mut disturbed = Vec::new();
         let mut changed = Vec::new();
-        for (place, found) in found.into_iter().enumerate() {
-            let Found { entity, obstacle, motion, loaded } = found;
+        for (place, &Found { entity, obstacle, motion, loaded }) in found.iter().enumerate() {
             let old_place = places.get(entity).map(|p| p as usize);
             let old = old_place.and_then(|p| before[p].take());
-            let now = MirrorObstacle { entity, obstacle, motion, bounds: Bounds::EMPTY };
-            let same = old.as_ref().is_some_and(|old| old.obstacle == now.obstacle);
-            let still = !now.moves()
-                && old.as_ref().map_or(loaded, |old| same && old.motion.end == now.motion.start);
+            let same = old.as_ref().is_some_and(|old| old.obstacle == *obstacle);
+            let moves = motion.start != motion.end;
+            let still =
+                !moves && old.as_ref().map_or(loaded, |old| same && old.motion.end == motion.start);
             remake |= !same
                 || old_place != Some(place)
                 || old.as_ref().is_some_and(|old| {
-                    old.moves() != now.moves() || (!now.moves() && old.motion.end != now.motion.end)
+                    old.moves() != moves || (!moves && old.motion.end != motion.end)
                 });
-            let bounds = old.as_ref().map_or(Bounds::EMPTY, |old| old.bounds);
+            let now = match old {
+                Some(old) if same => MirrorObstacle { motion, ..old },
+                old => {
+                    let bounds = old.map_or(Bounds::EMPTY, |old| old.bounds);
+                    MirrorObstacle { entity, obstacle: obstacle.clone(), motion, bounds }
+                }
+            };
             if !still {
                 changed.push(place);
-                disturbed.push(bounds);
+                disturbed.push(now.bounds);
             }
-            self.all.push(MirrorObstacle { bounds, ..now });
+            self.all.push(now);
         }
         disturbed.extend(before.into_iter().flatten().map(|gone| gone.bounds));
         if remake {
@@ -183,7 +188,8 @@ impl Obstacles {
     }
 
     /// The pieces that `bounds`, relative to an island's `origin`, may meet in this tick, in order.
-    pub fn within(&self, bounds: &Bounds, origin: DVec3, found: &mut Vec<u32>) {
+    pub fn within(&self, bounds: &Bounds, origin: DVec3) -> Vec<u32> {
+        let mut found = Vec::new();
         let slack = 1e-6 * origin.abs().max_element() as f32;
         let world = bounds.shifted(origin.as_vec3a()).inflate(slack);
         let meets = |piece: u32| self.pieces[piece as usize].bounds.overlaps(&world);
@@ -195,6 +201,7 @@ impl Obstacles {
         });
         found.extend(self.moving.iter().copied().filter(|piece| meets(*piece)));
         found.sort_unstable();
+        found
     }
 }
 

@@ -14,16 +14,15 @@ use super::super::{
 };
 use super::{
     SoftContacts,
-    drift::Drift,
     hash_grid::HashGrid,
     pairs::{Moving, NONE, Pair, PairList, along, closest, contact_distance},
     plan::{Plan, plan},
     structure::at_rest,
     within::MOST_PARTNERS,
 };
-use crate::constraint::OldPositions;
+use crate::{constraint::OldPositions, math::bounds::Bounds};
 use bevy::{
-    math::{DVec3, Vec4},
+    math::{DVec3, Vec3A, Vec4},
     prelude::*,
 };
 
@@ -38,7 +37,7 @@ const FEW: usize = 2_048;
 #[derive(Debug, Default)]
 pub(super) struct Tracked {
     reference: Vec<Vec4>,
-    drift: Drift,
+    drift: Bounds,
     /// Counts how often the reference was taken.
     epoch: u32,
     /// The last call that followed it.
@@ -64,7 +63,7 @@ struct Swept {
     island: u32,
     min: DVec3,
     max: DVec3,
-    speeds: Drift,
+    speeds: Bounds,
 }
 
 /// Finds the neighbours of this tick, and marks their islands.
@@ -92,7 +91,7 @@ pub(super) fn find(mirror: &mut Mirror, time: &StepTime) {
             let gap = (first.min - second.max).max(second.min - first.max) * along;
             let distance = if gap.max_element() > 0.0 { 0.0 } else { widest(mirror, islands) };
             if distance > 0.0 {
-                let speed = first.speeds.union(second.speeds).extent();
+                let speed = first.speeds.union(second.speeds).diagonal();
                 let reach = 1.5 * distance + 1.25 * time.tick * speed;
                 if near(mirror, islands, reach, &mut soft.grid) {
                     found.push((islands, distance));
@@ -122,11 +121,11 @@ fn swept_box(mirror: &Mirror, number: usize, tick: f32) -> Option<Swept> {
         return None;
     }
     let start = island.slots.start;
-    let (mut places, mut speeds) = (Drift::default(), Drift::default());
+    let (mut places, mut speeds) = (Bounds::EMPTY, Bounds::EMPTY);
     for &member in members {
         let slot = start + member as usize;
-        places.add(mirror.position[slot]);
-        speeds.add(mirror.velocity[slot]);
+        places = places.with(Vec3A::from_vec4(mirror.position[slot]));
+        speeds = speeds.with(Vec3A::from_vec4(mirror.velocity[slot]));
     }
     let from = mirror.kinematic.partition_point(|k| (k.slot as usize) < start);
     let held = mirror.kinematic[from..].iter().take_while(|k| (k.slot as usize) < island.slots.end);
@@ -139,15 +138,13 @@ fn swept_box(mirror: &Mirror, number: usize, tick: f32) -> Option<Swept> {
                     .map(|pose| (pose.transform_point(offset) - island.origin).as_vec3())
             }
         };
-        places.add(first.extend(0.0));
-        places.add(last.extend(0.0));
-        speeds.add(((last - first) / tick.max(f32::MIN_POSITIVE)).extend(0.0));
+        places = places.with(first.into()).with(last.into());
+        speeds = speeds.with(((last - first) / tick.max(f32::MIN_POSITIVE)).into());
     }
     let radius = island.bodies.iter().map(|b| mirror.bodies[*b as usize].contact_radius);
-    let slack = Vec3::splat(1.5 * radius.fold(0.0, f32::max));
-    let ([min, max], [slowest, fastest]) = (places.corners(), speeds.corners());
-    let min = min + 1.25 * tick * slowest.min(Vec3::ZERO) - slack;
-    let max = max + 1.25 * tick * fastest.max(Vec3::ZERO) + slack;
+    let slack = 1.5 * radius.fold(0.0, f32::max);
+    let min = places.min + 1.25 * tick * speeds.min.min(Vec3A::ZERO) - slack;
+    let max = places.max + 1.25 * tick * speeds.max.max(Vec3A::ZERO) + slack;
     let origin = island.origin;
     let (min, max) = (min.as_dvec3() + origin, max.as_dvec3() + origin);
     (min.is_finite() && max.is_finite()).then_some(Swept {
@@ -185,31 +182,21 @@ fn members(island: &Island) -> impl Iterator<Item = usize> + Clone + '_ {
 /// Slots of the soft particles of two islands that are within `reach` of the other's box.
 fn in_common(mirror: &Mirror, islands: [u32; 2], reach: f32, along: Vec4) -> [Vec<u32>; 2] {
     let shift = shift(&mirror.islands, islands) * along;
-    let place = |slot: usize| mirror.position[slot] * along;
+    let place = |slot: usize| Vec3A::from_vec4(mirror.position[slot] * along);
     let [a, b] = islands.map(|island| &mirror.islands[island as usize]);
-    let bounds = |island: &Island| {
-        let mut bounds = Drift::default();
-        members(island).for_each(|slot| bounds.add(place(slot)));
-        bounds
-    };
-    let pick = |island: &Island, other: Drift, shift: Vec4| {
-        let [min, max] = other.corners();
-        let min = min - reach - shift.truncate();
-        let max = max + reach - shift.truncate();
+    let pick = |island: &Island, other: Bounds, shift: Vec4| {
+        let near = other.inflate(reach).shifted(-Vec3A::from_vec4(shift));
         members(island)
-            .filter(|slot| {
-                let x = place(*slot).truncate();
-                x.cmpge(min).all() && x.cmple(max).all()
-            })
+            .filter(|slot| near.contains(&Bounds::EMPTY.with(place(*slot))))
             .map(|slot| slot as u32)
             .collect::<Vec<u32>>()
     };
-    let first = pick(a, bounds(b), -shift);
+    let all = members(b).fold(Bounds::EMPTY, |all, slot| all.with(place(slot)));
+    let first = pick(a, all, -shift);
     if first.is_empty() {
         return [first, Vec::new()];
     }
-    let mut common = Drift::default();
-    first.iter().for_each(|slot| common.add(place(*slot as usize)));
+    let common = first.iter().fold(Bounds::EMPTY, |all, slot| all.with(place(*slot as usize)));
     let second = pick(b, common, shift);
     [first, second]
 }
@@ -303,7 +290,7 @@ fn follow(mirror: &mut Mirror, soft: &mut SoftContacts, time: &StepTime) {
         let lasts = match n.made {
             None => true,
             Some(made) if n.plan.swept => made == ([first, second], time.substep),
-            Some(_) => a.union(b).extent() <= n.plan.margin,
+            Some(_) => a.union(b).diagonal() <= n.plan.margin,
         };
         if !lasts {
             used_up.push(n.islands);
@@ -323,7 +310,7 @@ fn follow(mirror: &mut Mirror, soft: &mut SoftContacts, time: &StepTime) {
 }
 
 /// Epoch and drift of an island.
-fn tracked(islands: &[Island], island: u32) -> (u32, Drift) {
+fn tracked(islands: &[Island], island: u32) -> (u32, Bounds) {
     let soft = islands[island as usize].soft.as_ref();
     soft.map_or_else(default, |soft| (soft.tracked.epoch, soft.tracked.drift))
 }
@@ -339,7 +326,8 @@ fn track(mirror: &mut Mirror, island: u32, calls: u32) {
         return;
     }
     for (member, reference) in soft.structure.soft.iter().zip(&tracked.reference) {
-        tracked.drift.add(position[start + *member as usize] - *reference);
+        let moved = Vec3A::from_vec4(position[start + *member as usize] - *reference);
+        tracked.drift = tracked.drift.with(moved);
     }
 }
 
@@ -354,7 +342,7 @@ fn take_reference(mirror: &mut Mirror, island: u32) {
         return;
     }
     tracked.epoch = tracked.epoch.wrapping_add(1);
-    tracked.drift = Drift::default();
+    tracked.drift = Bounds::EMPTY;
     tracked.reference.clear();
     let members = soft.structure.soft.iter();
     tracked.reference.extend(members.map(|member| position[start + *member as usize]));
@@ -390,13 +378,14 @@ fn make(mirror: &Mirror, neighbours: &mut Neighbours, grid: &mut HashGrid, time:
         velocity_change: &mirror.velocity_change,
         h: time.h,
     };
-    let (mut speeds, mut moved) = (Drift::default(), Drift::default());
+    let (mut speeds, mut moved) = (Bounds::EMPTY, Bounds::EMPTY);
     for slot in islands.iter().flat_map(|island| members(&mirror.islands[*island as usize])) {
-        speeds.add(mirror.velocity[slot] + mirror.velocity_change[slot]);
-        moved.add(mirror.position[slot] - old.get(slot));
+        let velocity = mirror.velocity[slot] + mirror.velocity_change[slot];
+        speeds = speeds.with(Vec3A::from_vec4(velocity));
+        moved = moved.with(Vec3A::from_vec4(mirror.position[slot] - old.get(slot)));
     }
     let horizon = time.substeps.saturating_sub(time.substep) as f32 * time.h;
-    *planned = plan(*distance, speeds.extent(), moved.extent(), horizon, 0.0);
+    *planned = plan(*distance, speeds.diagonal(), moved.diagonal(), horizon, 0.0);
     let Plan { reach, margin, swept, .. } = *planned;
     let (shift, along) = (shift(&mirror.islands, *islands), along_of(mirror, *islands));
     let (mut of, mut found) = (NONE, 0);

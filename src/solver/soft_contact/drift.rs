@@ -12,40 +12,6 @@
 
 use bevy::math::{Mat3, Vec3, Vec4};
 
-/// The box that holds some displacements.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Drift {
-    min: Vec4,
-    max: Vec4,
-}
-
-impl Default for Drift {
-    fn default() -> Self {
-        Self { min: Vec4::INFINITY, max: Vec4::NEG_INFINITY }
-    }
-}
-
-impl Drift {
-    #[inline(always)]
-    pub fn add(&mut self, displacement: Vec4) {
-        self.min = self.min.min(displacement);
-        self.max = self.max.max(displacement);
-    }
-
-    pub fn union(self, other: Self) -> Self {
-        Self { min: self.min.min(other.min), max: self.max.max(other.max) }
-    }
-
-    /// No two of the displacements differ by more than this; 0 for none.
-    pub fn extent(self) -> f32 {
-        if self.min.x > self.max.x { 0.0 } else { (self.max - self.min).length() }
-    }
-
-    pub fn corners(self) -> [Vec3; 2] {
-        [self.min.truncate(), self.max.truncate()]
-    }
-}
-
 /// The affine motion that fits the velocities of some particles best.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flow {
@@ -122,6 +88,7 @@ impl Flow {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::math::bounds::Bounds;
 
     fn sheet() -> Vec<Vec4> {
         (0..100).map(|i| Vec4::new((i % 10) as f32, (i / 10) as f32, 0.2, 0.0)).collect()
@@ -135,10 +102,9 @@ mod tests {
             .map(|x| (x, (spin.cross(x.truncate()) + Vec3::X * 30.0).extend(0.0)))
             .collect();
         let flow = Flow::fit(moving.iter().copied(), moving.len(), 1.0 / 64.0);
-        let mut rest = Drift::default();
-        moving.iter().for_each(|(x, v)| rest.add(*v - flow.at(*x)));
+        let rest = Bounds::around(moving.iter().map(|(x, v)| (*v - flow.at(*x)).truncate()));
         // The part across the sheet cannot be told from a shear, which squeezes.
-        assert!(rest.extent() < 0.1, "{}", rest.extent());
+        assert!(rest.diagonal() < 0.1, "{}", rest.diagonal());
         assert!(flow.squeeze / 64.0 < 0.05, "{}", flow.squeeze);
     }
 
@@ -149,15 +115,5 @@ mod tests {
             assert_eq!(flow.at(Vec4::ONE), Vec4::ZERO, "{x}");
         }
         assert_eq!(Flow::fit(core::iter::empty(), 0, 1.0).squeeze, 0.0);
-    }
-
-    #[test]
-    fn the_box_bounds_all_differences() {
-        let mut drift = Drift::default();
-        assert_eq!(drift.extent(), 0.0);
-        drift.add(Vec4::X);
-        assert_eq!(drift.extent(), 0.0);
-        drift.add(-Vec4::X);
-        assert_eq!(drift.extent(), 2.0);
     }
 }

@@ -3,12 +3,16 @@
 use super::super::{mirror::IslandView, settings::StepTime};
 use super::{
     SoftIsland,
-    drift::{Drift, Flow},
+    drift::Flow,
     hash_grid::HashGrid,
     pairs::{Moving, NONE, Pair, PairList, along, closest, contact_distance},
     plan::{Plan, plan},
 };
-use bevy::{math::Vec4, prelude::*};
+use crate::math::bounds::Bounds;
+use bevy::{
+    math::{Vec3A, Vec4},
+    prelude::*,
+};
 
 /// More partners than this a particle does not look for: thousands at one place must not be quadratic.
 pub(super) const MOST_PARTNERS: usize = 96;
@@ -26,7 +30,7 @@ pub(super) struct Within {
     /// The flow's velocity at each (m/s).
     flow: Vec<Vec4>,
     /// How far particles went with no part of the flow.
-    drift: Drift,
+    drift: Bounds,
     plan: Plan,
     /// The substep in which the list was made; `None` before the tick's first.
     made: Option<u32>,
@@ -87,18 +91,18 @@ fn follow(view: &IslandView<'_>, within: &mut Within, time: &StepTime) -> bool {
     let mut drift = within.drift;
     let particles = view.position.iter().zip(&within.reference).zip(&within.flow);
     for ((x, reference), flow) in particles {
-        drift.add(*x - *reference - elapsed * *flow);
+        drift = drift.with(Vec3A::from_vec4(*x - *reference - elapsed * *flow));
     }
     within.drift = drift;
     // Not within includes what is not a number.
-    drift.extent() <= within.plan.margin
+    drift.diagonal() <= within.plan.margin
 }
 
 /// Makes the list anew.
 fn make(view: &IslandView<'_>, soft: &mut SoftIsland, time: &StepTime) {
     let SoftIsland { structure, within, .. } = soft;
     within.list.clear_pairs();
-    within.drift = Drift::default();
+    within.drift = Bounds::EMPTY;
     within.made = Some(time.substep);
     let bodies = view.shared.bodies;
     let distance = |a: u32, b: u32| contact_distance(bodies, a, b);
@@ -118,14 +122,14 @@ fn make(view: &IslandView<'_>, soft: &mut SoftIsland, time: &StepTime) {
     within.reference.extend_from_slice(&view.position[..count]);
     within.flow.clear();
     let old = view.old(time.h);
-    let (mut speeds, mut moved) = (Drift::default(), Drift::default());
+    let (mut speeds, mut moved) = (Bounds::EMPTY, Bounds::EMPTY);
     for (i, (x, v)) in moving.enumerate() {
         let flow = flow.at(x);
         within.flow.push(flow);
-        speeds.add(v - flow);
-        moved.add(view.position[i] - old.get(i) - time.h * flow);
+        speeds = speeds.with(Vec3A::from_vec4(v - flow));
+        moved = moved.with(Vec3A::from_vec4(view.position[i] - old.get(i) - time.h * flow));
     }
-    within.plan = plan(widest, speeds.extent(), moved.extent(), horizon, flow.squeeze);
+    within.plan = plan(widest, speeds.diagonal(), moved.diagonal(), horizon, flow.squeeze);
     let Plan { reach, margin, stretch, swept } = within.plan;
     if !(reach > 0.0 && reach.is_finite()) {
         return;
