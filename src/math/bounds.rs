@@ -35,41 +35,49 @@ impl Bounds {
     }
 
     /// Encloses `point` too.
+    #[inline]
     pub fn with(self, point: Vec3A) -> Self {
         Self { min: self.min.min(point), max: self.max.max(point) }
     }
 
     /// Encloses both.
+    #[inline]
     pub fn union(self, other: Self) -> Self {
         Self { min: self.min.min(other.min), max: self.max.max(other.max) }
     }
 
     /// Larger by `margin` (m) on each side.
+    #[inline]
     pub fn inflate(self, margin: f32) -> Self {
         Self { min: self.min - margin, max: self.max + margin }
     }
 
     /// Moved by `shift` (m).
+    #[inline]
     pub fn shifted(self, shift: Vec3A) -> Self {
         Self { min: self.min + shift, max: self.max + shift }
     }
 
     /// Whether the two have a point in common. Not for what is not a number.
+    #[inline]
     pub fn overlaps(&self, other: &Self) -> bool {
         (self.min.cmple(other.max) & other.min.cmple(self.max)).all()
     }
 
     /// Whether `other` lies inside.
+    #[inline]
     pub fn contains(&self, other: &Self) -> bool {
         (self.min.cmple(other.min) & other.max.cmple(self.max)).all()
     }
 
     /// No two points inside are further apart than this (m); 0 where it encloses nothing.
+    #[inline]
     pub fn diagonal(&self) -> f32 {
         if self.min.x > self.max.x { 0.0 } else { (self.max - self.min).length() }
     }
 
     /// The middle.
+    #[inline]
     pub fn centre(&self) -> Vec3A {
         0.5 * (self.min + self.max)
     }
