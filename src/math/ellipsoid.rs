@@ -156,6 +156,30 @@ mod tests {
     }
 
     #[test]
+    fn ellipses_reach_as_far_as_the_golden_ones() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/oriented_particles.json");
+        let text = std::fs::read_to_string(path).expect("golden data exists");
+        let data: serde_json::Value = serde_json::from_str(&text).expect("golden data is JSON");
+        let cases = data["support"].as_array().expect("cases");
+        assert!(cases.len() > 20);
+        for case in cases {
+            let number = |key: &str| case[key].as_f64().expect("a number") as f32;
+            let pair = |key: &str| {
+                let part = |i: usize| case[key][i].as_f64().expect("a number") as f32;
+                Vec3A::new(part(0), part(1), 0.0)
+            };
+            let radii = Vec3::new(number("a"), number("b"), 0.3);
+            let rotation = Quat::from_rotation_z(number("phi"));
+            for shape in [Ellipsoid::flat(rotation, radii), Ellipsoid::new(rotation, radii)] {
+                let n = pair("n");
+                assert!((shape.support(n) - number("support")).abs() < 1e-6, "{case}");
+                let offset = shape.contact_offset(n);
+                assert!(offset.distance(pair("contact_offset")) < 2e-6, "{case}: {offset}");
+            }
+        }
+    }
+
+    #[test]
     fn nonsense_is_a_small_ball() {
         for radii in
             [Vec3::NAN, Vec3::ZERO, Vec3::NEG_ONE, Vec3::INFINITY, Vec3::new(1.0, 0.0, f32::NAN)]

@@ -94,6 +94,7 @@ impl Patch {
             lists: Vec::new(),
         };
         let [then, now] = &near.frames;
+        let room = &at_plane(room, [then, &near.last_frame]);
         // An odd number of negative scales turns triangles inside out.
         let mirrored = now.scale.x * now.scale.y * now.scale.z < 0.0;
         if near.shift.is_some() {
@@ -210,6 +211,19 @@ impl Patch {
         let Reach { start, end, .. } = self.particles[particle];
         (&self.triangles, &self.lists[start as usize..end as usize])
     }
+}
+
+/// The part of a room through all z, as planar bodies have it, that a piece can be met in: they meet it
+/// in the plane of its own origin.
+fn at_plane(room: &Bounds, frames: [&Frame; 2]) -> Bounds {
+    let mut room = *room;
+    if room.min.z == f32::NEG_INFINITY {
+        let size = (room.max - room.min).with_z(0.0).max_element();
+        let levels = frames.map(|frame| frame.centre.z);
+        room.min.z = levels[0].min(levels[1]) - size;
+        room.max.z = levels[0].max(levels[1]) + size;
+    }
+    room
 }
 
 /// The box in a frame's own unscaled coordinates around a box of the island's.

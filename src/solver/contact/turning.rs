@@ -13,6 +13,11 @@
 //! which the point that touches stands still, is not held. The wanted normal velocity is that of
 //! particles that do not turn. A bounce lets friction go no further than it takes energy: with
 //! restitution and a lever arm, sticking could add some.
+//!
+//! A lone particle has no motion relative to its body's, so nothing would ever still an ellipsoid that
+//! rocks. What touches is therefore damped relative to the surface, at the rate of the relative damping:
+//! pivoting about the normal, and turning about an axis by 1 − (b/a)² of the radii across it. What is
+//! round about its axis rolls on.
 
 use super::{IslandContacts, near::NearPiece};
 use crate::{
@@ -20,7 +25,7 @@ use crate::{
     obstacle::Friction,
     solver::{mirror::IslandView, settings::StepTime},
 };
-use bevy::math::{Vec2, Vec3A, Vec4};
+use bevy::math::{Vec2, Vec3, Vec3A, Vec4};
 
 /// A contact of one particle that turns, in this substep.
 #[derive(Clone, Copy, Debug)]
@@ -152,6 +157,7 @@ pub(super) fn turning_velocities(
 ) {
     let hits = core::mem::take(&mut contacts.turning);
     let per_second = time.h.recip();
+    let kept = view.island.relative_damping;
     for hit in &hits {
         let i = hit.particle as usize;
         let pair = &mut contacts.pairs[hit.pair as usize];
@@ -181,22 +187,135 @@ pub(super) fn turning_velocities(
         view.velocity_change[i] += Vec4::from((weight * impulse, 0.0));
         view.position[i] += Vec4::from((time.h * weight * rub, 0.0));
         let oriented = &mut view.oriented[hit.oriented as usize];
-        oriented.angular_velocity += bevy::math::Vec3::from(turn);
+        oriented.angular_velocity += Vec3::from(turn);
         if put_back != Vec3A::ZERO {
             oriented.turn_by(put_back.into());
+        }
+        if kept != 1.0 && hit.lever != Vec3A::ZERO {
+            let spin = shift.map_or(Vec3A::ZERO, |shift| per_second * shift.turn());
+            let rocking =
+                rocking(oriented, hit.normal, Vec3A::from(oriented.angular_velocity) - spin);
+            oriented.angular_velocity += Vec3::from((kept - 1.0) * rocking);
         }
         pair.impulse += (held + rub.dot(hit.normal)).max(0.0);
     }
     contacts.turning = hits;
 }
 
+/// The part of the angular velocity `spin` (relative to the surface) that damping stills: about the normal, and
+/// about axes across which the ellipsoid is not round.
+fn rocking(oriented: &Oriented, normal: Vec3A, spin: Vec3A) -> Vec3A {
+    let Vec3 { x, y, z } = oriented.radii;
+    let oblong = |a: f32, b: f32| {
+        let ratio = a.min(b) / a.max(b);
+        if ratio <= 1.0 { 1.0 - ratio * ratio } else { 0.0 }
+    };
+    if oriented.planar {
+        return oblong(x, y) * spin;
+    }
+    let own = oriented.rotation.conjugate() * Vec3::from(spin);
+    let across = Vec3::new(oblong(y, z), oblong(z, x), oblong(x, y)) * own;
+    let across = Vec3A::from(oriented.rotation * across);
+    across + normal.dot(spin - across) * normal
+}
+
 /// The normal speed (m/s) that a contact leaves with; slower approaches than `rest` do not bounce.
-pub(super) fn wanted_speed(approach: f32, speed: f32, restitution: f32, rest: f32) -> f32 {
+fn wanted_speed(approach: f32, speed: f32, restitution: f32, rest: f32) -> f32 {
     if approach >= 0.0 {
         speed.min(approach)
     } else if -approach > rest {
         -restitution * approach
     } else {
         0.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bevy::prelude::Entity;
+
+    /// A ball of 1 kg, `least` kg m² to turn.
+    fn ball(inertia: f32) -> Oriented {
+        Oriented {
+            inertia: Vec3::splat(inertia),
+            inverse_inertia: Vec3::splat(inertia.recip()),
+            ..Oriented::new(0, Entity::PLACEHOLDER, false)
+        }
+    }
+
+    fn hit(normal: Vec3A, lever: Vec3A) -> TurningHit {
+        TurningHit {
+            normal,
+            lever,
+            particle: 0,
+            oriented: 0,
+            near: 0,
+            pair: 0,
+            push: 0.0,
+            approach: 0.0,
+        }
+    }
+
+    #[test]
+    fn what_turns_easily_spins_as_in_the_paper() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/oriented_particles.json");
+        let text = std::fs::read_to_string(path).expect("golden data exists");
+        let data: serde_json::Value = serde_json::from_str(&text).expect("golden data is JSON");
+        for case in data["spin_friction"].as_array().expect("cases") {
+            let vector = |key: &str| {
+                let part = |i: usize| case[key][i].as_f64().expect("a number") as f32;
+                Vec3A::new(part(0), part(1), part(2))
+            };
+            let (normal, lever) = (vector("n").normalize(), vector("r"));
+            // So light to turn that friction only spins it.
+            let oriented = ball(1e-9);
+            let body = Body::new(1.0, &oriented, &hit(normal, lever)).expect("it moves");
+            let omega = vector("omega");
+            let relative = vector("v") + omega.cross(lever) - vector("v_solid");
+            let slip = relative - relative.dot(normal) * normal;
+            let rub = body.friction(Friction::new(1.0), slip, 1e3, 0.0);
+            let turned = omega + body.turn(rub);
+            let expected = vector("omega_new_srot1");
+            assert!(turned.distance(expected) < 1e-4 * expected.length(), "{turned} {expected}");
+        }
+    }
+
+    #[test]
+    fn friction_stops_or_slows_the_point_and_leaves_the_normal_velocity() {
+        for planar in [false, true] {
+            for i in 0..100 {
+                let at = |k: f32| (i as f32 * k).sin();
+                let mut oriented = Oriented::new(0, Entity::PLACEHOLDER, planar);
+                oriented.inverse_inertia = Vec3::new(90.0, 300.0, 140.0);
+                oriented.isotropic = false;
+                oriented.rotation = bevy::math::Quat::from_rotation_z(at(0.7));
+                let flat = |v: Vec3A| if planar { v.with_z(0.0) } else { v };
+                let normal = flat(Vec3A::new(at(1.1), at(2.3), at(0.9))).normalize_or(Vec3A::Y);
+                let lever = flat(Vec3A::new(at(3.1), at(1.9), at(2.9))) * 0.1;
+                let velocity = flat(Vec3A::new(at(5.3), at(4.7), at(3.7)));
+                let slip = velocity - velocity.dot(normal) * normal;
+                let body = Body::new(2.0, &oriented, &hit(normal, lever)).expect("it moves");
+                let after =
+                    |mu: f32| slip + body.respond(body.friction(Friction::new(mu), slip, 1.0, 0.0));
+                assert!(after(100.0).length() < 1e-4, "it sticks: {}", after(100.0));
+                let slowed = after(0.05);
+                assert!(slowed.dot(normal).abs() < 1e-4, "{slowed}");
+                assert!(slowed.dot(slip) >= -1e-5 && slowed.dot(slip) < slip.length_squared());
+                let rub = body.friction(Friction::new(0.05), slip, 1.0, 0.0);
+                let (n, t) = (1.0 + rub.dot(normal), rub - rub.dot(normal) * normal);
+                assert!(t.length() <= 0.05 * n * 1.001 + 1e-6, "{} of {n}", t.length());
+            }
+        }
+    }
+
+    #[test]
+    fn a_lever_makes_a_push_weigh_less() {
+        let oriented = ball(0.01);
+        let n = Vec3A::Y;
+        let body = Body::new(1.0, &oriented, &hit(n, Vec3A::X * 0.1)).expect("it moves");
+        assert!((body.along_normal - 2.0).abs() < 1e-6, "1/m + r²/I");
+        let held = ball(f32::INFINITY);
+        assert!(Body::new(0.0, &held, &hit(n, Vec3A::X)).is_none());
     }
 }
