@@ -16,12 +16,10 @@
 //! included: by the impulse that stops it, or by at most μ times the normal one, λ/h.
 
 use super::super::mirror::Oriented;
-use super::{
-    pairs::{NONE, any_direction, closest},
-};
+use super::pairs::{NONE, any_direction, closest};
 use crate::{
     constraint::OldPositions,
-    math::ellipsoid_pair::{Ellipse, Ellipsoid, Meeting, Shape, first_share, meet, support},
+    math::ellipsoid_pair::{Ellipse, Ellipsoid, Meeting, first_share, meet},
     obstacle::Friction,
 };
 use bevy::{math::Vec4, prelude::*};
@@ -218,8 +216,8 @@ impl EllipsoidList {
             return false;
         }
         let (weights, turning) = (moving.inverse_mass, &*moving.oriented);
-        let [first, second] = [0, 1]
-            .map(|end| respond(&pair.ends[end], arms[end], normal, weights, turning));
+        let [first, second] =
+            [0, 1].map(|end| respond(&pair.ends[end], arms[end], normal, weights, turning));
         let weight = first.weight + second.weight;
         let correction = depth.min(approach(pair, normal, arms, moving) + moving.allowance);
         let mut push = correction / weight;
@@ -239,8 +237,7 @@ impl EllipsoidList {
             }
             None => Some(moving.speed(pair, normal, arms)),
         };
-        for (end, response, push) in
-            [(&pair.ends[0], first, -push), (&pair.ends[1], second, push)]
+        for (end, response, push) in [(&pair.ends[0], first, -push), (&pair.ends[1], second, push)]
         {
             moving.position[end.slot as usize] += (push * response.linear).extend(0.0);
             if response.turn != Vec3::ZERO {
@@ -251,7 +248,15 @@ impl EllipsoidList {
             pair.touch = self.touches.len() as u32;
             let (ends, friction) = (pair.ends, pair.friction);
             let pair = number as u32;
-            self.touches.push(Touch { ends, pair, normal, arms, pushed: push, speed_before, friction });
+            self.touches.push(Touch {
+                ends,
+                pair,
+                normal,
+                arms,
+                pushed: push,
+                speed_before,
+                friction,
+            });
         }
         push * weight > MUCH * pair_least(&self.pairs[number])
     }
@@ -421,9 +426,9 @@ pub(super) fn overlap_at_rest(
         return 0.0;
     }
     let r = parted(pair, r);
-    let radii = pair.ends.map(|end| {
-        oriented.get(end.turning as usize).map_or(Vec3::splat(end.radius), |o| o.radii)
-    });
+    let radii = pair
+        .ends
+        .map(|end| oriented.get(end.turning as usize).map_or(Vec3::splat(end.radius), |o| o.radii));
     let mut share = pair.share;
     let gap = if pair.flat {
         let [a, b] = [0, 1].map(|end| Ellipse::new(radii[end], rotations[end]));

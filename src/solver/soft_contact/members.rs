@@ -11,7 +11,7 @@
 
 use super::super::mirror::{IslandView, KinematicPath, Mirror, MirrorBody};
 use super::{
-    ellipsoids::{End, EllipsoidPair, FAST},
+    ellipsoids::{EllipsoidPair, End, FAST},
     pairs::{NONE, meets, pair_friction},
 };
 use crate::math::bounds::{Bounds, BoundsTree};
