@@ -106,6 +106,7 @@ fn make_within(
 pub(super) fn velocities_within(view: &mut IslandView<'_>, bones: &BonesWithin, h: f32) {
     bones.list.velocities(
         &mut Spinning {
+            position: view.position,
             velocity: view.velocity,
             velocity_change: view.velocity_change,
             inverse_mass: view.inverse_mass,
@@ -279,6 +280,7 @@ impl Crowd {
     pub fn velocities(&self, mirror: &mut Mirror, h: f32) {
         self.list.velocities(
             &mut Spinning {
+                position: &mirror.position,
                 velocity: &mirror.velocity,
                 velocity_change: &mut mirror.velocity_change,
                 inverse_mass: &mirror.inverse_mass,

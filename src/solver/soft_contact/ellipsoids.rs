@@ -7,9 +7,14 @@
 //!        ╲_j_╱         Δx = ± λ Wn,   Δθ = ± λ I⁻¹(r×n)
 //! ```
 //!
+//! Normal, arms and gap are worked out once a substep, for the centres as they were at its start, and C is
+//! linear from there: `C = C_before + n·(Δxⱼ + Δθⱼ×rⱼ − Δxᵢ − Δθᵢ×rᵢ)`. The velocity that a substep ends with
+//! is the way since its start, so what acts on both at one point, in opposite senses, must be balanced about
+//! the centres as they were then: so angular momentum is kept, to rounding, as linear momentum is.
+//!
 //! Where both are planar, distances along z do not count and everything happens in the plane; W leaves a planar
-//! particle in its plane beside one of space too. Both are pushed at one point by opposite amounts, so what
-//! they have together of linear and angular momentum stays, to rounding.
+//! particle in its plane beside one of space too. A pair that may pass by half of one another in a substep is
+//! followed on its way, and has the normal of the moment in which it first touches.
 //!
 //! In the velocity pass the point of contact separates no faster than it did before the substep (there is no
 //! restitution between soft bodies), and Coulomb friction acts on the tangential velocity there, spin
@@ -55,9 +60,12 @@ pub(super) struct EllipsoidPair {
     pub friction: Friction,
     /// λ of Perram and Wertheim.
     share: f32,
-    /// Place of its touch in this substep, or [`NONE`].
+    /// Place of its touch in this substep, [`NONE`], or [`CLEAR`].
     touch: u32,
 }
+
+/// Instead of the place of a touch: the two are out of reach in this substep.
+const CLEAR: u32 = NONE - 1;
 
 impl EllipsoidPair {
     pub fn new(ends: [End; 2], flat: bool) -> Self {
@@ -75,18 +83,21 @@ impl EllipsoidPair {
     }
 }
 
-/// A pair that touched in this substep.
+/// A pair that touches in this substep, or is near enough to.
 #[derive(Clone, Copy, Debug)]
 struct Touch {
     ends: [End; 2],
-    /// Its pair, or [`NONE`] where the list was made anew since.
-    pair: u32,
     normal: Vec3,
     arms: [Vec3; 2],
-    /// Sum of λ (kg m).
-    pushed: f32,
+    shift: Vec3,
+    /// C at the start of the substep (m).
+    before: f32,
+    /// How each moves by what acts along the normal.
+    responses: [Response; 2],
     /// Separating speed of the point of contact that positions were predicted with (m/s).
     speed_before: f32,
+    /// Sum of λ (kg m).
+    pushed: f32,
     friction: Friction,
 }
 
@@ -109,6 +120,7 @@ pub(super) struct Turnable<'a> {
 
 /// What the velocity pass works on.
 pub(super) struct Spinning<'a> {
+    pub position: &'a [Vec4],
     pub velocity: &'a [Vec4],
     pub velocity_change: &'a mut [Vec4],
     pub inverse_mass: &'a [f32],
@@ -168,36 +180,29 @@ impl EllipsoidList {
     /// Forgets all pairs, but not what touched in this substep.
     pub fn clear_pairs(&mut self) {
         self.pairs.clear();
-        self.touches.iter_mut().for_each(|touch| touch.pair = NONE);
     }
 
     pub fn begin_substep(&mut self) {
-        for touch in self.touches.drain(..) {
-            if let Some(pair) = self.pairs.get_mut(touch.pair as usize) {
-                pair.touch = NONE;
-            }
-        }
+        self.touches.clear();
+        self.pairs.iter_mut().for_each(|pair| pair.touch = NONE);
     }
 
     /// How many touched in this substep.
     pub fn touching(&self) -> usize {
-        self.touches.len()
+        self.touches.iter().filter(|touch| touch.pushed > 0.0).count()
     }
 
     /// Projects every pair; where that moved any by much, again.
     pub fn project(&mut self, moving: &mut Turnable<'_>) {
+        let Self { pairs, touches } = self;
         for _ in 0..MOST_SWEEPS {
             let mut much = false;
-            for number in 0..self.pairs.len() {
-                let pair = &self.pairs[number];
-                let [i, j] = pair.ends.map(|end| end.slot as usize);
-                let mut r = (moving.position[j] - moving.position[i]).truncate() + pair.shift;
-                if pair.flat {
-                    r.z = 0.0;
+            for pair in pairs.iter_mut() {
+                if pair.touch == NONE {
+                    look(pair, touches, moving);
                 }
-                let reach = pair.ends[0].radius + pair.ends[1].radius;
-                if pair.fast || r.length_squared() < reach * reach {
-                    much |= self.touch(number, r, moving);
+                if let Some(touch) = touches.get_mut(pair.touch as usize) {
+                    much |= moving.push(touch);
                 }
             }
             if !much {
@@ -206,64 +211,10 @@ impl EllipsoidList {
         }
     }
 
-    /// Pushes a pair apart if it overlaps; whether by much.
-    fn touch(&mut self, number: usize, r: Vec3, moving: &mut Turnable<'_>) -> bool {
-        let pair = &mut self.pairs[number];
-        let met = if pair.fast { meet_on_way(pair, r, moving) } else { meet_now(pair, r, moving) };
-        let Some(Meeting { gap, normal, arms }) = met else { return false };
-        let depth = -gap - pair.allowed;
-        if depth <= 0.0 {
-            return false;
-        }
-        let (weights, turning) = (moving.inverse_mass, &*moving.oriented);
-        let [first, second] =
-            [0, 1].map(|end| respond(&pair.ends[end], arms[end], normal, weights, turning));
-        let weight = first.weight + second.weight;
-        let correction = depth.min(approach(pair, normal, arms, moving) + moving.allowance);
-        let mut push = correction / weight;
-        // Not above 0 includes what is not a number.
-        if !(weight > 0.0 && push > 0.0 && push < f32::MAX) {
-            return false;
-        }
-        let turn = push * first.turn.abs().max(second.turn.abs()).max_element();
-        if turn > MOST_TURN {
-            push *= MOST_TURN / turn;
-        }
-        let before = match self.touches.get_mut(pair.touch as usize) {
-            Some(touch) => {
-                touch.pushed += push;
-                (touch.normal, touch.arms) = (normal, arms);
-                None
-            }
-            None => Some(moving.speed(pair, normal, arms)),
-        };
-        for (end, response, push) in [(&pair.ends[0], first, -push), (&pair.ends[1], second, push)]
-        {
-            moving.position[end.slot as usize] += (push * response.linear).extend(0.0);
-            if response.turn != Vec3::ZERO {
-                moving.oriented[end.turning as usize].turn_by(push * response.turn);
-            }
-        }
-        if let Some(speed_before) = before {
-            pair.touch = self.touches.len() as u32;
-            let (ends, friction) = (pair.ends, pair.friction);
-            let pair = number as u32;
-            self.touches.push(Touch {
-                ends,
-                pair,
-                normal,
-                arms,
-                pushed: push,
-                speed_before,
-                friction,
-            });
-        }
-        push * weight > MUCH * pair_least(&self.pairs[number])
-    }
-
     /// Restitution (none) and friction of what touched, after velocities are updated.
     pub fn velocities(&self, spinning: &mut Spinning<'_>, h: f32) {
-        for touch in &self.touches {
+        for touch in self.touches.iter().filter(|touch| touch.pushed > 0.0) {
+            let touch = &spinning.follow(touch);
             let (n, normal_impulse) = (touch.normal, touch.pushed / h);
             let speed = spinning.relative(touch).dot(n);
             let wanted = speed.min(touch.speed_before.max(0.0));
@@ -290,34 +241,128 @@ impl EllipsoidList {
     }
 }
 
-fn pair_least(pair: &EllipsoidPair) -> f32 {
-    pair.ends[0].least.min(pair.ends[1].least)
+/// Works out how a pair is placed that is within reach, and notes it where it may touch in this substep.
+#[inline]
+fn look(pair: &mut EllipsoidPair, touches: &mut Vec<Touch>, moving: &Turnable<'_>) {
+    let [i, j] = pair.ends.map(|end| end.slot as usize);
+    let mut now = (moving.position[j] - moving.position[i]).truncate() + pair.shift;
+    if pair.flat {
+        now.z = 0.0;
+    }
+    let reach = pair.ends[0].radius + pair.ends[1].radius;
+    if !pair.fast && now.length_squared() >= reach * reach {
+        return;
+    }
+    let mut start = (moving.old.get(j) - moving.old.get(i)).truncate() + pair.shift;
+    if pair.flat {
+        start.z = 0.0;
+    }
+    let met = place(pair, start, now, moving);
+    let Some(Meeting { gap, normal, arms }) = met else {
+        pair.touch = CLEAR;
+        return;
+    };
+    let (weights, turning) = (moving.inverse_mass, &*moving.oriented);
+    let responses = [0, 1].map(|end| respond(&pair.ends[end], arms[end], normal, weights, turning));
+    let mut touch = Touch {
+        ends: pair.ends,
+        normal,
+        arms,
+        shift: pair.shift,
+        before: 0.0,
+        responses,
+        speed_before: 0.0,
+        pushed: 0.0,
+        friction: pair.friction,
+    };
+    touch.before = gap + pair.allowed - moving.turned_apart(&touch);
+    touch.speed_before = moving.speed(&touch);
+    pair.touch = touches.len() as u32;
+    touches.push(touch);
+}
+
+/// How a pair is placed whose centres were `start` apart at the start of the substep and are `now` apart, if
+/// it may touch: as it was at the start, but turned as it is now.
+#[inline]
+fn place(
+    pair: &mut EllipsoidPair,
+    start: Vec3,
+    now: Vec3,
+    moving: &Turnable<'_>,
+) -> Option<Meeting<Vec3>> {
+    let way = (now - start).length();
+    let least = pair.ends[0].least + pair.ends[1].least;
+    if pair.fast && way > FAST * least {
+        return meet_on_way(pair, start, now, moving);
+    }
+    let most = 1.5 * way + 0.05 * least;
+    meet_at(pair, start, most, moving)
 }
 
 impl Turnable<'_> {
-    /// Separating speed along `n` of the point of contact that positions were predicted with (m/s).
-    fn speed(&self, pair: &EllipsoidPair, n: Vec3, arms: [Vec3; 2]) -> f32 {
+    /// Separating speed of the point of contact that positions were predicted with (m/s).
+    fn speed(&self, touch: &Touch) -> f32 {
         let OldPositions { velocity, velocity_change, .. } = self.old;
         let speed = |end: usize| {
-            let slot = pair.ends[end].slot;
+            let slot = touch.ends[end].slot;
             let v = (velocity[slot as usize] + velocity_change[slot as usize]).truncate();
-            (v + spin(&pair.ends[end], self.oriented).cross(arms[end])).dot(n)
+            (v + spin(&touch.ends[end], self.oriented).cross(touch.arms[end])).dot(touch.normal)
         };
         speed(1) - speed(0)
     }
-}
 
-/// How much nearer the two came along `n`, where they touch, since the start of the substep (m).
-fn approach(pair: &EllipsoidPair, n: Vec3, arms: [Vec3; 2], moving: &Turnable<'_>) -> f32 {
-    let way = |end: usize| {
-        let End { slot, turning, levered, .. } = pair.ends[end];
-        let slot = slot as usize;
-        let moved = (moving.position[slot] - moving.old.get(slot)).truncate();
-        let turned = moving.oriented.get(turning as usize).filter(|_| levered);
-        let turned = turned.map_or(Vec3::ZERO, |o| o.turned_so_far(moving.old.h));
-        (moved + turned.cross(arms[end])).dot(n)
-    };
-    way(0) - way(1)
+    /// How far the point of contact parted by turns since the start of the substep (m).
+    fn turned_apart(&self, touch: &Touch) -> f32 {
+        let way = |end: usize| {
+            let End { turning, levered, .. } = touch.ends[end];
+            match self.oriented.get(turning as usize) {
+                Some(oriented) if levered => {
+                    let turned = oriented.turned_so_far(self.old.h);
+                    turned.cross(touch.arms[end]).dot(touch.normal)
+                }
+                _ => 0.0,
+            }
+        };
+        way(1) - way(0)
+    }
+
+    /// How far the centres parted since the start of the substep (m).
+    fn moved_apart(&self, touch: &Touch) -> f32 {
+        let way = |end: usize| {
+            let slot = touch.ends[end].slot as usize;
+            (self.position[slot] - self.old.get(slot)).truncate().dot(touch.normal)
+        };
+        way(1) - way(0)
+    }
+
+    /// Pushes a pair apart if it overlaps; whether by much.
+    #[inline]
+    fn push(&mut self, touch: &mut Touch) -> bool {
+        let parted = self.moved_apart(touch) + self.turned_apart(touch);
+        let depth = -(touch.before + parted);
+        let correction = depth.min(self.allowance - parted);
+        let [first, second] = touch.responses;
+        let weight = first.weight + second.weight;
+        let mut push = correction / weight;
+        // Not above 0 includes what is not a number.
+        if !(weight > 0.0 && push > 0.0 && push < f32::MAX) {
+            return false;
+        }
+        let turn = push * first.turn.abs().max(second.turn.abs()).max_element();
+        if turn > MOST_TURN {
+            push *= MOST_TURN / turn;
+        }
+        touch.pushed += push;
+        for (end, response, push) in
+            [(&touch.ends[0], first, -push), (&touch.ends[1], second, push)]
+        {
+            self.position[end.slot as usize] += (push * response.linear).extend(0.0);
+            if response.turn != Vec3::ZERO {
+                self.oriented[end.turning as usize].turn_by(push * response.turn);
+            }
+        }
+        push * weight > MUCH * touch.ends[0].least.min(touch.ends[1].least)
+    }
 }
 
 /// The shape of an end as it is now.
@@ -335,18 +380,23 @@ fn ellipsoid(end: &End, oriented: &[Oriented]) -> Ellipsoid {
     }
 }
 
-/// How two meet whose centres are `r` apart.
+/// How two meet whose centres are `r` apart, with a gap of at most `most` (m).
 #[inline]
-fn meet_now(pair: &mut EllipsoidPair, r: Vec3, moving: &Turnable<'_>) -> Option<Meeting<Vec3>> {
+fn meet_at(
+    pair: &mut EllipsoidPair,
+    r: Vec3,
+    most: f32,
+    moving: &Turnable<'_>,
+) -> Option<Meeting<Vec3>> {
     let EllipsoidPair { ends: [a, b], flat, .. } = *pair;
     let r = parted(pair, r);
     let turning = &*moving.oriented;
     if flat {
         let shapes = [&ellipse(&a, turning), &ellipse(&b, turning)];
-        meet(shapes, r.truncate(), &mut pair.share, 0.0).map(in_space)
+        meet(shapes, r.truncate(), &mut pair.share, most).map(in_space)
     } else {
         let shapes = [&ellipsoid(&a, turning), &ellipsoid(&b, turning)];
-        meet(shapes, r, &mut pair.share, 0.0)
+        meet(shapes, r, &mut pair.share, most)
     }
 }
 
@@ -367,45 +417,37 @@ fn parted(pair: &EllipsoidPair, r: Vec3) -> Vec3 {
     }
 }
 
-/// How two meet that moved to be `r` apart in this substep: where they passed one another, with the normal
-/// of the moment in which they first touched.
-fn meet_on_way(pair: &mut EllipsoidPair, r: Vec3, moving: &Turnable<'_>) -> Option<Meeting<Vec3>> {
-    let [i, j] = pair.ends.map(|end| end.slot as usize);
-    let mut before = (moving.old.get(j) - moving.old.get(i)).truncate() + pair.shift;
-    if pair.flat {
-        before.z = 0.0;
-    }
-    let way = r - before;
-    let thin = FAST * (pair.ends[0].least + pair.ends[1].least);
-    // Not above includes what is not a number.
-    if !(way.length_squared() > thin * thin) {
-        return meet_now(pair, r, moving);
-    }
+/// How two meet that went from `before` apart to `now` apart in this substep: if they passed one another, with
+/// the normal of the moment in which they first touched, and the gap that they had along it before.
+fn meet_on_way(
+    pair: &mut EllipsoidPair,
+    before: Vec3,
+    now: Vec3,
+    moving: &Turnable<'_>,
+) -> Option<Meeting<Vec3>> {
+    let way = now - before;
     let at = |t: f32| before + t * way;
     let reach = pair.ends[0].radius + pair.ends[1].radius;
-    let nearest = closest(before.extend(0.0), r.extend(0.0)).truncate();
-    if nearest.length_squared() >= reach * reach {
+    let nearest = closest(before.extend(0.0), now.extend(0.0)).truncate();
+    // Not nearer includes what is not a number.
+    if !(nearest.length_squared() < reach * reach) {
         return None;
     }
-    // They first touch before they are nearest, if at all.
-    let mut last = ((nearest - before).dot(way) / way.length_squared()).clamp(0.0, 1.0);
-    let mut met = meet_now(pair, at(last), moving)?;
-    let mut first = 0.0;
-    if let Some(overlap) = meet_now(pair, before, moving) {
-        (last, met) = (0.0, overlap);
+    if let Some(overlap) = meet_at(pair, before, 0.0, moving) {
+        return Some(overlap);
     }
+    // They first touch before they are nearest, if at all.
+    let (mut first, mut last) = (0.0, (nearest - before).dot(way) / way.length_squared());
+    let mut met = meet_at(pair, nearest, 0.0, moving)?;
     for _ in 0..HALVINGS {
-        if last == 0.0 {
-            break;
-        }
         let middle = 0.5 * (first + last);
-        match meet_now(pair, at(middle), moving) {
+        match meet_at(pair, at(middle), 0.0, moving) {
             Some(earlier) => (last, met) = (middle, earlier),
             None => first = middle,
         }
     }
-    met.gap += met.normal.dot(r - at(last));
-    (met.gap < 0.0).then_some(met)
+    met.gap -= met.normal.dot(at(last) - before);
+    Some(met)
 }
 
 /// How far two overlap at rest whose centres are `r` apart there (m), with these rotations; 0 where they
@@ -441,6 +483,14 @@ pub(super) fn overlap_at_rest(
 }
 
 impl Spinning<'_> {
+    /// A touch with its arms led to one point again, after both centres have moved on.
+    fn follow(&self, touch: &Touch) -> Touch {
+        let [i, j] = touch.ends.map(|end| end.slot as usize);
+        let between = (self.position[j] - self.position[i]).truncate() + touch.shift;
+        let moved = 0.5 * (between - (touch.arms[0] - touch.arms[1]));
+        Touch { arms: [touch.arms[0] + moved, touch.arms[1] - moved], ..*touch }
+    }
+
     /// Velocity of the second at the point of contact, seen from the first (m/s).
     fn relative(&self, touch: &Touch) -> Vec3 {
         let velocity = |end: usize| {
