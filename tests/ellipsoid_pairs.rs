@@ -503,6 +503,36 @@ fn a_stack_of_flat_ellipses_rests_and_sleeps() {
     }
 }
 
+#[test]
+fn a_stack_on_a_held_ellipse_rests_and_sleeps() {
+    for planar in [true, false] {
+        let mut app = app_with(default());
+        let deep = |r: f32| if planar { 0.08 } else { r };
+        let base = Body {
+            radii: Vec3::new(2.0, 0.5, deep(2.0)),
+            place: Vec3::Y * -0.5,
+            planar,
+            ..default()
+        };
+        let base = base.spawn(&mut app, touching());
+        app.world_mut().entity_mut(base).insert(Pinned);
+        let stack: Vec<Entity> = (0..3)
+            .map(|i| {
+                let place = Vec3::Y * (0.081 + 0.161 * i as f32);
+                let radii = Vec3::new(0.3, 0.08, deep(0.3));
+                Body { radii, place, planar, ..default() }.spawn(&mut app, touching())
+            })
+            .collect();
+        tick(&mut app, 64 * 4);
+        for (i, entity) in stack.iter().enumerate() {
+            let Particle { position, .. } = particle(&app, *entity);
+            let wanted = Vec3::Y * (0.08 + 0.16 * i as f32);
+            assert!(position.distance(wanted) < 4e-3, "{planar} {i}: {position}");
+        }
+        assert_eq!(awake(&app), 0, "the stack does not sleep");
+    }
+}
+
 /// Thirty ellipses between walls.
 fn heap(max_tasks: usize) -> (App, Vec<Entity>) {
     let mut app = saved_app(max_tasks);
