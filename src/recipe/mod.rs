@@ -7,6 +7,7 @@
 //! live body, and only where the recipe's own value still stands; a change of shape builds the body anew,
 //! and so does [`Rebuild`].
 
+mod bones;
 mod build;
 mod cloth;
 mod error;
@@ -21,10 +22,12 @@ mod plan;
 mod rope;
 #[cfg(feature = "render")]
 mod source;
+mod sprite_ragdoll;
 #[cfg(feature = "render")]
 mod weld;
 
 pub use crate::particle::BuiltScale;
+pub use bones::{Bone, BoneJoint, BoneSet, BoneSource, MaskKind, MaskSettings};
 pub use build::{BodyBuilt, BodyFailed, BuiltFrom, Rebuild, RecipeMade};
 pub use cloth::{Cloth, ClothMass, ClothShape, ClothTopology, grid_triangles};
 pub use error::BuildError;
@@ -36,6 +39,7 @@ pub use pins::{ClothPins, PinPredicate};
 pub use rope::{Rope, RopePins};
 #[cfg(feature = "render")]
 pub use source::{ClothMesh, DerivedMesh, ReplacedRig, SkinSource};
+pub use sprite_ragdoll::{RagdollBones, RagdollStyle, SpriteRagdoll};
 
 #[cfg(feature = "render")]
 pub(crate) use {
