@@ -21,8 +21,10 @@ pub(super) use ellipse::Ellipse;
 pub use error::BonesError;
 #[cfg(feature = "render")]
 pub(super) use file::BoneSetLoader;
-pub(super) use graph::{Joined, join};
+pub(super) use graph::join;
 pub(crate) use mask::Pixels;
+#[cfg(feature = "render")]
+pub(super) use mask::bones as of_pixels;
 #[cfg(feature = "render")]
 pub(super) use picture::{cut, pixels};
 
