@@ -3,6 +3,8 @@
 
 #[cfg(feature = "render")]
 pub mod figure;
+#[cfg(feature = "render")]
+pub mod ragdoll;
 
 use bevy::{prelude::*, time::TimeUpdateStrategy};
 use bevy_pliant::{
