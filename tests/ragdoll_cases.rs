@@ -626,7 +626,7 @@ fn throw_about(number: usize, seed: u32) -> Throws {
     for &body in &bodies {
         let in_plane = particles(&app, body).iter().all(|e| {
             let (p, o) = (particle(&app, *e), oriented(&app, *e));
-            p.position.z == 0.0 && o.rotation.xy() == Vec2::ZERO && o.rotation.is_normalized()
+            p.position.z == 0.0 && o.rotation.xyz().truncate() == Vec2::ZERO && o.rotation.is_normalized()
         });
         found.mirrored += usize::from(!in_plane);
     }
