@@ -76,6 +76,8 @@ fn a_figure_is_built_from_its_pictures() {
     expected.iter_mut().for_each(|pair| pair.sort_unstable());
     expected.sort_unstable();
     assert_eq!(pairs, expected);
+    let set = app.world().get::<RagdollBones>(body).unwrap().set();
+    assert_eq!(BoneSet::from_ron(&set.to_ron().unwrap()).unwrap(), set, "can be saved");
     let bones = figure::bones();
     let mut mass = 0.0;
     for (name, entity) in names.iter().zip(particles(&app, body)) {
@@ -439,6 +441,81 @@ fn a_saved_ragdoll_is_taken_as_it_is() {
         tick(&mut loaded, 1);
         assert_eq!(loaded.world().resource::<Seen>().built, [copy]);
         assert!(loaded.world().resource::<Seen>().failed.is_empty());
+    }
+}
+
+#[test]
+fn nonsense_in_any_field_is_refused_or_clamped() {
+    let mut random = Random(99);
+    let mut nasty = move || {
+        let values = [
+            f32::NAN,
+            f32::INFINITY,
+            f32::NEG_INFINITY,
+            0.0,
+            -1.0,
+            1e-40,
+            1e-12,
+            1e12,
+            f32::MAX,
+            1.0,
+        ];
+        values[random.below(values.len())]
+    };
+    let mut random = Random(5);
+    let mut app = ragdoll_app(default());
+    let drawn = drawn_figure(&mut app);
+    app.world_mut().spawn((Obstacle::HALF_SPACE, Transform::default()));
+    for round in 0..150 {
+        let mut ragdoll = match round % 3 {
+            0 => figure(),
+            1 => drawn.clone(),
+            _ => figure().with_style(RagdollStyle::Elastic),
+        };
+        for _ in 0..1 + random.below(2) {
+            match random.below(16) {
+                0 => ragdoll.height = nasty(),
+                1 => ragdoll.mass = nasty(),
+                2 => ragdoll.near = nasty(),
+                3 => ragdoll.compliance = nasty(),
+                4 => ragdoll.torsion_compliance = Some(nasty()),
+                5 => ragdoll.spin_damping = nasty(),
+                6 => ragdoll.bend = nasty(),
+                7 => ragdoll.damping = Some(nasty()),
+                8 => ragdoll.friction = Friction::new(nasty()),
+                9 => ragdoll.skin_spacing = Some(nasty()),
+                10 => {
+                    ragdoll.rect =
+                        Some(Rect { min: Vec2::splat(nasty()), max: Vec2::splat(nasty()) })
+                }
+                11 => ragdoll.mask.least_pixels = nasty() as u32,
+                _ => {
+                    if let BoneSource::Bones(bones) = &mut ragdoll.bones {
+                        let bone = &mut bones[random.below(16)];
+                        match random.below(5) {
+                            0 => bone.center.x = nasty(),
+                            1 => bone.radii.y = nasty(),
+                            2 => bone.angle = nasty(),
+                            3 => bone.limits = Some([nasty(), nasty()]),
+                            _ => bone.radii = Vec2::splat(nasty()),
+                        }
+                    }
+                }
+            }
+        }
+        let body = spawn(&mut app, ragdoll.clone(), Transform::from_xyz(0.0, 3.0, 0.0));
+        tick(&mut app, 3);
+        // The same on a live one.
+        let good = SpriteRagdoll { bones: ragdoll.bones.clone(), ..figure() };
+        app.world_mut().entity_mut(body).insert(good);
+        tick(&mut app, 2);
+        app.world_mut().entity_mut(body).insert(ragdoll);
+        tick(&mut app, 3);
+        assert!(common::all_finite(&mut app), "round {round}");
+        let seen = app.world().resource::<Seen>();
+        let known = seen.built.contains(&body) || seen.failed.iter().any(|f| f.0 == body);
+        assert!(known, "round {round}: nothing is told");
+        app.world_mut().despawn(body);
     }
 }
 
