@@ -6,7 +6,7 @@
 mod common;
 
 use bevy::{
-    math::{DVec3, Mat3},
+    math::{DVec3, Mat3, Mat3A},
     prelude::*,
 };
 use bevy_pliant::{
@@ -255,7 +255,7 @@ fn rotations_are_those_of_a_singular_value_decomposition_that_never_mirrors() {
             let got = f64::from(turn.y).atan2(f64::from(turn.x));
             assert!(wrapped(got - number(&case, "angle")).abs() < 1e-6, "{got} {case}");
         } else {
-            let (a, r) = (matrix(&case["A"]), matrix(&case["R"]));
+            let (a, r) = (Mat3A::from(matrix(&case["A"])), matrix(&case["R"]));
             for fit in [fit_rotation(&a, Quat::IDENTITY), horn(&a, Quat::IDENTITY)] {
                 let off = (Mat3::from_quat(fit) - r).to_cols_array();
                 assert!(off.iter().all(|v| v.abs() < 1e-6), "{off:?}");
@@ -400,11 +400,16 @@ fn case_33_a_free_body_of_groups_keeps_its_momenta() {
 fn case_33_a_body_at_rest_stays_at_rest() {
     let mut app = app_with(nothing_pulls());
     let worm = worm(&mut app, Vec3::ZERO, Vec3::ZERO, 0.0);
+    let places: Vec<Vec3> = worm.iter().map(|e| particle(&app, *e).position).collect();
     tick(&mut app, 640);
-    for e in worm {
-        let o = app.world().get::<OrientedParticle>(e).expect("turns");
-        assert!(particle(&app, e).velocity.length() < 1e-5);
-        assert!(o.angular_velocity.length() < 1e-4, "{}", o.angular_velocity);
+    let (mass, linear, angular) = momenta(&app, &worm);
+    assert!(linear.length() / mass < 1e-6, "{linear}");
+    assert!(angular.length() < 1e-5, "{angular}");
+    for (e, place) in worm.into_iter().zip(places) {
+        // What is left is the rounding of positions, about 1e-8 m a substep.
+        let particle = particle(&app, e);
+        assert!(particle.position.distance(place) < 1e-4, "{particle:?} left {place}");
+        assert!(particle.velocity.length() < 1e-3, "{particle:?}");
     }
 }
 
@@ -567,4 +572,74 @@ fn groups_that_make_no_sense_rest_and_harm_nothing() {
         let o = app.world().get::<OrientedParticle>(p).expect("turns");
         assert!(o.rotation.is_finite() && o.angular_velocity.is_finite(), "{o:?}");
     }
+}
+
+/// A rigid ring of `count` overlapping groups of five, set ringing.
+fn ring(app: &mut App, count: usize, planar: bool) -> Vec<Entity> {
+    let body = app.world_mut().spawn_empty().id();
+    if planar {
+        app.world_mut().entity_mut(body).insert(Planar);
+    }
+    let angle = |i: usize| core::f32::consts::TAU * i as f32 / count as f32;
+    let rest = |i: usize| Vec3::new(2.0 * angle(i).cos(), 2.0 * angle(i).sin(), 0.0);
+    let particles: Vec<Entity> = (0..count)
+        .map(|i| {
+            let across = if planar { 0.0 } else { 0.5 * (2.0 * angle(i)).cos() };
+            let velocity = 0.3 * (3.0 * angle(i)).sin() * rest(i).normalize() + Vec3::Z * across;
+            let radii = Vec3::new(0.05, 0.03, 0.02);
+            let particle = Particle::at(rest(i)).with_mass(0.01).with_velocity(velocity);
+            app.world_mut()
+                .spawn((particle, OrientedParticle::with_radii(radii), ParticleOf(body)))
+                .id()
+        })
+        .collect();
+    for i in 0..count {
+        let members = [0, 1, 2, count - 1, count - 2].map(|step| {
+            let j = (i + step) % count;
+            GroupMember { particle: particles[j], position: rest(j), rotation: Quat::IDENTITY }
+        });
+        app.world_mut().spawn(ShapeMatchingConstraint::new(members.into()));
+    }
+    particles
+}
+
+#[test]
+fn a_stiff_ring_of_groups_gains_no_energy() {
+    for planar in [true, false] {
+        let mut app = app_with(nothing_pulls());
+        let ring = ring(&mut app, 100, planar);
+        // A sweep that is not finished gives a little, so some of it is stored at times.
+        let energy = |p: Particle| 0.5 * p.mass * p.velocity.length_squared();
+        let before: f32 = ring.iter().map(|e| energy(particle(&app, *e))).sum();
+        for _ in 0..20 {
+            tick(&mut app, 32);
+            let now = common::kinetic_energy(&mut app) as f32;
+            assert!(now < before, "planar {planar}: {before} J became {now} J");
+            let fastest = ring
+                .iter()
+                .map(|e| app.world().get::<OrientedParticle>(*e).expect("turns").angular_velocity)
+                .fold(0.0, |most: f32, spin| most.max(spin.length()));
+            assert!(fastest < 5.0, "planar {planar}: one spins at {fastest} rad/s");
+        }
+    }
+}
+
+#[test]
+fn case_33_the_plane_keeps_momenta_too() {
+    let mut app = app_with(nothing_pulls());
+    let ring = ring(&mut app, 12, true);
+    for &e in &ring {
+        let mut particle = app.world_mut().get_mut::<Particle>(e).expect("lives");
+        let spin = 3.0 * Vec3::Z.cross(particle.position);
+        particle.velocity += Vec3::new(0.6, -0.8, 0.0) + spin;
+        app.world_mut().get_mut::<OrientedParticle>(e).expect("turns").angular_velocity.z = 3.0;
+    }
+    tick(&mut app, 1);
+    let (mass, linear, angular) = momenta(&app, &ring);
+    tick(&mut app, 640);
+    let (_, linear_after, angular_after) = momenta(&app, &ring);
+    let drift = (linear_after - linear).length() / mass;
+    assert!(drift < 1e-4, "the centre is {drift} m/s faster");
+    let turn = (angular_after - angular).length() / angular.length();
+    assert!(turn < 1e-3, "angular momentum is {turn} off");
 }

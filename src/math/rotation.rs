@@ -40,6 +40,25 @@ pub fn turned(rotation: Quat, angle: Vec3) -> Quat {
     if length_squared > 0.0 && length_squared.is_finite() { turned.normalize() } else { rotation }
 }
 
+/// `rotation`, a turn about z, turned by `angle` (rad) about z, kept at unit length.
+#[inline]
+pub fn turned_in_plane(rotation: Quat, angle: f32) -> Quat {
+    let half = 0.5 * angle;
+    let squared = half * half;
+    let (sin, cos) = if squared < 0.01 {
+        let sin = half * (1.0 - squared / 6.0 * (1.0 - squared / 20.0));
+        (sin, 1.0 - squared / 2.0 * (1.0 - squared / 12.0 * (1.0 - squared / 30.0)))
+    } else {
+        ops::sin_cos(half)
+    };
+    let (z, w) = (rotation.z * cos + rotation.w * sin, rotation.w * cos - rotation.z * sin);
+    // The inverse root near 1, where a unit quaternion stays: without root or division.
+    let length = z * z + w * w;
+    let scale =
+        if (length - 1.0).abs() < 1e-2 { 1.5 - 0.5 * length } else { length.sqrt().recip() };
+    if scale.is_finite() { Quat::from_xyzw(0.0, 0.0, z * scale, w * scale) } else { rotation }
+}
+
 /// Angular acceleration (rad/s², world) of a free body of principal inertia `inertia` (kg m²): I⁻¹(−ω × Iω).
 fn gyroscopic_acceleration(rotation: Quat, angular_velocity: Vec3, inertia: Vec3) -> Vec3 {
     let local = rotation.inverse() * angular_velocity;
@@ -90,6 +109,17 @@ mod tests {
             }
         }
         assert_eq!(vector_from_rotation(Quat::IDENTITY), Vec3::ZERO);
+    }
+
+    #[test]
+    fn in_the_plane_a_turn_is_that_of_space() {
+        let mut flat = Quat::from_rotation_z(0.3);
+        for angle in [1e-5f32, 0.02, -0.19, 0.3, -2.0, 3.0] {
+            let solid = turned(flat, Vec3::Z * angle);
+            flat = turned_in_plane(flat, angle);
+            assert!(flat.angle_between(solid) < 1e-3 && (flat.length() - 1.0).abs() < 1e-6);
+            assert!((flat.z - solid.z).abs() < 1e-6);
+        }
     }
 
     #[test]

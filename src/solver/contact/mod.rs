@@ -30,10 +30,10 @@ pub(crate) use pieces::{Found, Obstacles, wake_beside};
 use super::{
     diagnostics::{SolverDiagnostics, Stage},
     mirror::{Island, IslandView, Mirror, MirrorBody},
+    momentum::Momentum,
     settings::{SolverSettings, StepTime},
     soft_contact,
     tasks::for_each_island,
-    velocity::Momentum,
 };
 use crate::{math::bounds::Bounds, obstacle::ContactLayers};
 use bevy::{
