@@ -3,7 +3,7 @@
 use super::{Constraint, LaneForm, Oriented, Turning};
 use crate::math::lane::{Vec3x4, divide_or_zero};
 use bevy::{
-    math::{Vec3, Vec4},
+    math::{Quat, Vec3, Vec4},
     prelude::Entity,
 };
 
@@ -174,6 +174,22 @@ impl<const N: usize> LaneParticles<'_, N> {
     pub fn turn(&mut self, i: usize, lane: usize, angle: Vec3) {
         if let Some(oriented) = self.turning.get_mut(self.indices[i][lane]) {
             oriented.turn_by(angle);
+        }
+    }
+
+    /// Position of particle `i` of constraint `lane` (m, fourth component 0).
+    #[inline(always)]
+    pub fn position(&self, i: usize, lane: usize) -> Vec4 {
+        self.position[self.indices[i][lane] as usize]
+    }
+
+    /// Takes over how a kernel turned particle `i` of constraint `lane` in the plane: its orientation, and by
+    /// how much that differs (rad).
+    #[inline]
+    pub(crate) fn put_turned_in_plane(&mut self, i: usize, lane: usize, rotation: Quat, turn: f32) {
+        if let Some(oriented) = self.turning.get_mut(self.indices[i][lane]) {
+            oriented.rotation = rotation;
+            oriented.turn.z += turn;
         }
     }
 
