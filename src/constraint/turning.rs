@@ -100,7 +100,6 @@ impl Oriented {
         }
     }
 
-
     /// Turns it by the vector `angle` (rad, world axes), and counts that as a constraint's work.
     #[inline]
     pub fn turn_by(&mut self, angle: Vec3) {
