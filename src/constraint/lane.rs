@@ -3,7 +3,7 @@
 use super::{Constraint, LaneForm, Oriented, Turning};
 use crate::math::lane::{Vec3x4, divide_or_zero};
 use bevy::{
-    math::{Quat, Vec3, Vec4},
+    math::{Vec3, Vec4},
     prelude::Entity,
 };
 
@@ -183,13 +183,11 @@ impl<const N: usize> LaneParticles<'_, N> {
         self.position[self.indices[i][lane] as usize]
     }
 
-    /// Takes over how a kernel turned particle `i` of constraint `lane` in the plane: its orientation, and by
-    /// how much that differs (rad).
+    /// Turns particle `i` of constraint `lane`, whose body is planar, by `angle` (rad).
     #[inline]
-    pub(crate) fn put_turned_in_plane(&mut self, i: usize, lane: usize, rotation: Quat, turn: f32) {
+    pub(crate) fn turn_in_plane(&mut self, i: usize, lane: usize, angle: f32) {
         if let Some(oriented) = self.turning.get_mut(self.indices[i][lane]) {
-            oriented.rotation = rotation;
-            oriented.turn.z += turn;
+            oriented.turn_in_plane(angle);
         }
     }
 

@@ -3,16 +3,14 @@
 use super::{Joint, MAX_TURN_SPEED};
 use crate::{
     constraint::LaneParticles,
-    math::{
-        rotation::{planar_angle, turned_in_plane},
-        shape_matching::planar_rotation,
-    },
+    math::{rotation::planar_angle, shape_matching::planar_rotation},
 };
 use bevy::prelude::*;
 
 /// A particle of a joint.
 #[derive(Clone, Copy)]
 struct End {
+    /// As it was before this.
     rotation: Quat,
     /// 1/J (1/(kg m²)).
     ease: f32,
@@ -23,9 +21,13 @@ struct End {
 }
 
 impl End {
-    fn turn(&mut self, angle: f32) {
-        self.rotation = turned_in_plane(self.rotation, angle);
-        self.turned += angle;
+    /// Where `anchor` of its frame is by now, from its centre (m).
+    #[inline]
+    fn arm(&self, anchor: Vec3) -> Vec2 {
+        let arm = planar_rotation(self.rotation).rotate(anchor.truncate());
+        // What torsion and limits turn in a substep is a fiftieth at most.
+        let turn = self.turned;
+        arm * (1.0 - 0.5 * turn * turn) + turn * arm.perp()
     }
 }
 
@@ -62,7 +64,7 @@ impl Joint {
         for (i, end) in ends.into_iter().enumerate() {
             let sign = if i == 0 { -weights[0] } else { weights[1] };
             particles.shift(i, lane, (sign * push).extend(0.0).extend(0.0));
-            particles.put_turned_in_plane(i, lane, end.rotation, end.turned);
+            particles.turn_in_plane(i, lane, end.turned);
         }
     }
 
@@ -94,7 +96,7 @@ impl Joint {
         let (mut xx, mut xy, mut yy) = (diagonal, 0.0, diagonal);
         let mut arms = [Vec2::ZERO; 2];
         for (i, end) in ends.iter().enumerate() {
-            let arm = planar_rotation(end.rotation).rotate(self.anchors[i].truncate());
+            let arm = end.arm(self.anchors[i]);
             xx += end.ease * arm.y * arm.y;
             xy -= end.ease * arm.x * arm.y;
             yy += end.ease * arm.x * arm.x;
@@ -110,7 +112,7 @@ impl Joint {
         }
         self.multiplier += push.extend(0.0);
         for (end, (arm, push)) in ends.iter_mut().zip(arms.into_iter().zip([-push, push])) {
-            end.turn(end.ease * arm.perp_dot(push));
+            end.turned += end.ease * arm.perp_dot(push);
         }
         push
     }
@@ -127,9 +129,8 @@ fn turn_apart(ends: &mut [End; 2], angle: f32, h: f32) -> f32 {
     let most = MAX_TURN_SPEED * h * sum / ends[0].ease.max(ends[1].ease);
     let angle = angle.clamp(-most, most);
     let unit = angle / sum;
-    let turns = [-unit * ends[0].ease, unit * ends[1].ease];
-    ends[0].turn(turns[0]);
-    ends[1].turn(turns[1]);
+    ends[0].turned -= unit * ends[0].ease;
+    ends[1].turned += unit * ends[1].ease;
     angle
 }
 
