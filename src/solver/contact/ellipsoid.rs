@@ -15,7 +15,7 @@ use super::{
     blocks::{Candidate, Patch},
     growth::{Touch, meet},
     members_place,
-    narrow::{Meeting, SLOW, flat, in_plane_by, march, path},
+    narrow::{Meeting, SLOW, flat, march, path},
     near::body_place,
     turning::TurningHit,
 };
@@ -167,11 +167,17 @@ impl IslandContacts {
         turning: &Turning,
         solid: &S,
     ) {
-        let surface =
-            |x: Vec3A, reach: f32| in_plane_by(|x| solid.plane(x, reach), x, turning.level);
+        // All points asked for are in the plane of a planar particle.
+        let surface = |x: Vec3A, reach: f32| {
+            let near = solid.plane(x, reach)?;
+            if turning.level.is_some() && near.normal.z != 0.0 { flat(near) } else { Some(near) }
+        };
         let i = turning.at.1;
         if S::PASSABLE && meeting.fast {
-            let (old, x) = path(view, i, meeting);
+            let (mut old, mut x) = path(view, i, meeting);
+            if let Some(level) = turning.level {
+                (old.z, x.z) = (level, level);
+            }
             let slow = SLOW * turning.least;
             if (x - old).length_squared() > slow * slow
                 && let Some((near, _)) = march(old, x, turning.least, |x| surface(x, f32::INFINITY))
