@@ -406,9 +406,10 @@ impl Turnable<'_> {
             push *= MOST_TURN / turn;
         }
         touch.pushed += push;
+        let [lost_by_first, lost_by_second] = &mut touch.lost;
         for (end, response, push, lost) in [
-            (&touch.ends[0], &first, -push, &mut touch.lost[0]),
-            (&touch.ends[1], &second, push, &mut touch.lost[1]),
+            (&touch.ends[0], &first, -push, lost_by_first),
+            (&touch.ends[1], &second, push, lost_by_second),
         ] {
             let change = (push * response.linear).extend(0.0);
             let position = &mut self.position[end.slot as usize];
