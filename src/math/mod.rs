@@ -5,6 +5,7 @@
 
 pub mod bounds;
 pub mod ellipsoid;
+pub mod ellipsoid_pair;
 pub mod hash;
 pub mod lane;
 pub mod noise;
