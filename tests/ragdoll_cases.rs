@@ -128,7 +128,7 @@ fn stretch(app: &App, body: Entity) -> f32 {
 #[test]
 fn case_04_a_joint_stretches_by_its_compliance_at_any_number_of_iterations() {
     for (iterations, substeps) in [(1, 16), (10, 16), (1, 4), (1, 50)] {
-        let settings = SolverSettings { iterations, substeps, relative_damping: 2.0, ..default() };
+        let settings = SolverSettings { iterations, substeps, sleeping: false, ..default() };
         let mut app = ragdoll_app(settings);
         let body = weight(&mut app, 0.01);
         tick(&mut app, 64 * 10);
@@ -472,10 +472,16 @@ fn case_34_an_arm_lies_on_its_own_trunk_unless_told_otherwise() {
         app.world_mut()
             .entity_mut(arm)
             .insert(AppliedForce { force: Vec3::new(-0.15, -0.5, 0.0), ..default() });
-        tick(&mut app, 64 * 6);
+        // The nearest that it swings to the trunk's centre, as a part of the trunk.
         let trunk = bone(&app, body, "trunk");
-        let apart = particle(&app, arm).position - particle(&app, trunk).position;
-        (apart / oriented(&app, trunk).radii).truncate().length()
+        let radii = oriented(&app, trunk).radii;
+        let mut nearest = f32::INFINITY;
+        for _ in 0..64 * 6 {
+            tick(&mut app, 1);
+            let apart = particle(&app, arm).position - particle(&app, trunk).position;
+            nearest = nearest.min((apart / radii).truncate().length());
+        }
+        nearest
     };
     let (on, through) = (lean(true), lean(false));
     assert!(on > 1.05, "the arm is in the trunk: {on}");
