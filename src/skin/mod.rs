@@ -6,6 +6,7 @@
 //! handle is remembered in [`SkinSource`] and its asset never written. Materials are the user's,
 //! untouched. Without an `Assets<Mesh>` in the app nothing is drawn.
 
+mod character;
 mod cloth;
 mod mesh;
 mod rope;
