@@ -27,7 +27,8 @@ pub mod prelude {
         PliantPlugins,
         constraint::{
             Attachment, AttachmentBroken, BendingConstraint, ConstraintOf, Constraints,
-            DistanceConstraint, TetherConstraint,
+            DistanceConstraint, GroupKind, GroupMember, JointConstraint, JointLimits,
+            OrientationUpdate, ShapeMatchingConstraint, TetherConstraint, TorsionConstraint,
         },
         obstacle::{ContactLayers, Friction, Obstacle, ObstacleShape, TriangleMesh},
         particle::{
@@ -42,8 +43,9 @@ pub mod prelude {
         solver::{
             AddConstraint, Air, AppliedForce, ApplyAngularImpulse, ApplyImpulse,
             ApplyRadialImpulse, BodyFault, BodySettings, ContactBegan, ContactEnded,
-            ParticleFinder, PliantSystems, ProjectionOrder, Settle, SolverClock, SolverControl,
-            SolverDiagnostics, SolverSettings, Teleport, Turbulence, WindShape, WindZone,
+            EllipsoidContact, ParticleFinder, PliantSystems, ProjectionOrder, Settle, SolverClock,
+            SolverControl, SolverDiagnostics, SolverSettings, Teleport, Turbulence, WindShape,
+            WindZone,
         },
     };
 }

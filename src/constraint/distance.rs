@@ -94,7 +94,11 @@ impl LaneConstraint<2> for DistanceConstraint {
 
     /// As the general kernel does, but transposes only the squared differences.
     #[inline(always)]
-    fn project(rest_length: &Vec4, soft: Option<&mut Soft>, particles: &mut LaneParticles<'_, 2>) {
+    fn project(
+        rest_length: &mut Vec4,
+        soft: Option<&mut Soft>,
+        particles: &mut LaneParticles<'_, 2>,
+    ) {
         let (a, b) = (particles.rows(0), particles.rows(1));
         let d = [a[0] - b[0], a[1] - b[1], a[2] - b[2], a[3] - b[3]];
         let squares =

@@ -1,7 +1,7 @@
 //! Dynamic constraints: a short list that is gathered anew each tick and projected one by one, in
 //! the order of creation. Adding one costs nothing, since nothing is compiled.
 
-use super::{Constraint, DynamicForm};
+use super::{Constraint, DynamicForm, Oriented};
 use bevy::{
     math::{DVec3, Vec4},
     prelude::*,
@@ -59,6 +59,9 @@ pub struct DynamicParticles<'a> {
     pub(crate) velocity: &'a [Vec4],
     pub(crate) velocity_change: &'a [Vec4],
     pub(crate) inverse_mass: &'a [f32],
+    pub(crate) oriented: &'a mut [Oriented],
+    /// Each participant's place in `oriented`, if it turns.
+    pub(crate) turning: &'a [Option<u32>],
     pub(crate) slots: &'a [Option<u32>],
     /// Whether each participant's island is simulated; if not, it is as good as held.
     pub(crate) awake: &'a [bool],
@@ -106,6 +109,19 @@ impl DynamicParticles<'_> {
     pub fn shift(&mut self, i: usize, change: Vec3) {
         if let Some(slot) = self.slot(i).filter(|_| self.awake[i]) {
             self.position[slot] += change.extend(0.0);
+        }
+    }
+
+    /// The participant as one that turns, or `None` where it does not.
+    pub fn oriented(&self, i: usize) -> Option<&Oriented> {
+        self.oriented.get(self.turning.get(i).copied().flatten()? as usize)
+    }
+
+    /// Turns a participant by the vector `angle` (rad, world axes), if it turns and is simulated.
+    pub fn turn(&mut self, i: usize, angle: Vec3) {
+        let place = self.turning.get(i).copied().flatten().filter(|_| self.awake[i]);
+        if let Some(oriented) = place.and_then(|place| self.oriented.get_mut(place as usize)) {
+            oriented.turn_by(angle);
         }
     }
 

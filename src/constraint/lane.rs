@@ -1,8 +1,11 @@
 //! Lane constraints: a fixed number of particles, projected four constraints at a time.
 
-use super::{Constraint, LaneForm};
+use super::{Constraint, LaneForm, Oriented, Turning};
 use crate::math::lane::{Vec3x4, divide_or_zero};
-use bevy::{math::Vec4, prelude::Entity};
+use bevy::{
+    math::{Vec3, Vec4},
+    prelude::Entity,
+};
 
 /// Which deviations a constraint corrects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,6 +51,9 @@ pub trait LaneConstraint<const N: usize>: Constraint<Form = LaneForm<N>> + Clone
     /// so that many constraints may share them without waiting for one another.
     const MOVED: usize = N;
 
+    /// Whether [`Lanes`](Self::Lanes) remember anything during a substep.
+    const REMEMBERS: bool = false;
+
     /// Whether the constraint rests unless all particles that it only reads are held in place.
     const RESTS_UNLESS_ANCHORED: bool = false;
 
@@ -65,12 +71,23 @@ pub trait LaneConstraint<const N: usize>: Constraint<Form = LaneForm<N>> + Clone
     /// Packs the parameters of four constraints; `None` pads a lane that must do nothing.
     fn pack(four: [Option<&Self>; 4]) -> Self::Lanes;
 
-    /// C and its gradients at positions `x` (m, relative to the island's origin).
-    fn evaluate(lanes: &Self::Lanes, x: &[Vec3x4; N]) -> Evaluation<N>;
+    /// C and its gradients at positions `x` (m, relative to the island's origin). A constraint with a
+    /// [`project`](Self::project) of its own, for which C is more than a function of positions, leaves it
+    /// out: C = 0.
+    fn evaluate(_lanes: &Self::Lanes, _x: &[Vec3x4; N]) -> Evaluation<N> {
+        Evaluation { value: Vec4::ZERO, gradients: [Vec3x4::ZERO; N] }
+    }
+
+    /// Forgets what `lanes` remember, at the start of a substep; called where [`REMEMBERS`](Self::REMEMBERS).
+    fn begin_substep(_lanes: &mut Self::Lanes) {}
 
     /// Projects four constraints. `soft` is `None` when all four are rigid, undamped and two-sided.
     #[inline(always)]
-    fn project(lanes: &Self::Lanes, soft: Option<&mut Soft>, particles: &mut LaneParticles<'_, N>) {
+    fn project(
+        lanes: &mut Self::Lanes,
+        soft: Option<&mut Soft>,
+        particles: &mut LaneParticles<'_, N>,
+    ) {
         project_lanes::<Self, N>(lanes, soft, particles);
     }
 }
@@ -117,6 +134,7 @@ pub struct LaneParticles<'a, const N: usize> {
     pub(crate) old: OldPositions<'a>,
     pub(crate) indices: [[u32; 4]; N],
     pub(crate) weights: &'a [Vec4; N],
+    pub(crate) turning: Turning<'a>,
 }
 
 /// Positions at the start of the substep, as x* − h v.
@@ -140,6 +158,31 @@ impl<const N: usize> LaneParticles<'_, N> {
     #[inline(always)]
     pub fn weight(&self, i: usize) -> Vec4 {
         self.weights[i]
+    }
+
+    /// Substep (s).
+    pub fn h(&self) -> f32 {
+        self.old.h
+    }
+
+    /// Particle `i` of constraint `lane` as one that turns, or `None` where it does not.
+    pub fn oriented(&self, i: usize, lane: usize) -> Option<&Oriented> {
+        self.turning.get(self.indices[i][lane])
+    }
+
+    /// Turns particle `i` of constraint `lane` by the vector `angle` (rad, world axes).
+    pub fn turn(&mut self, i: usize, lane: usize, angle: Vec3) {
+        if let Some(oriented) = self.turning.get_mut(self.indices[i][lane]) {
+            oriented.turn_by(angle);
+        }
+    }
+
+    /// Takes over particle `i` of constraint `lane` as a kernel turned it.
+    #[inline]
+    pub(crate) fn put_turned(&mut self, i: usize, lane: usize, turned: Oriented) {
+        if let Some(oriented) = self.turning.get_mut(self.indices[i][lane]) {
+            *oriented = turned;
+        }
     }
 
     /// Positions of particle `i` as four rows (x, y, z, 0).
@@ -215,7 +258,6 @@ pub fn project_lanes<C: LaneConstraint<N>, const N: usize>(
 #[cfg(test)]
 pub(crate) mod testing {
     use super::*;
-    use bevy::math::Vec3;
 
     /// C and ∇C of one constraint at `points`.
     pub fn evaluate_one<C: LaneConstraint<N>, const N: usize>(
@@ -246,7 +288,7 @@ pub(crate) mod testing {
             indices[i][0] = i as u32;
             lane_weights[i].x = weights[i];
         }
-        let lanes = C::pack([Some(constraint), None, None, None]);
+        let mut lanes = C::pack([Some(constraint), None, None, None]);
         let mut particles = LaneParticles {
             position: &mut position,
             old: OldPositions {
@@ -257,8 +299,9 @@ pub(crate) mod testing {
             },
             indices,
             weights: &lane_weights,
+            turning: Turning { oriented: &mut [], places: &[] },
         };
-        C::project(&lanes, soft, &mut particles);
+        C::project(&mut lanes, soft, &mut particles);
         assert_eq!(position[N], Vec4::ZERO, "the null particle moved");
         core::array::from_fn(|i| position[i].truncate())
     }

@@ -37,6 +37,9 @@
 //! * \[MSL+19\] Macklin et al.: Small Steps in Physics Simulation
 //! * \[BMM17\] Bender, Müller, Macklin: A Survey on Position Based Dynamics
 //! * \[KCM12\] Kim, Chentanez, Müller: Long Range Attachments
+//! * \[MC11\] Müller, Chentanez: Solid Simulation with Oriented Particles
+//! * \[MHTG05\] Müller, Heidelberger, Teschner, Gross: Meshless Deformations Based on Shape Matching
+//! * \[H87\] Horn: Closed-form Solution of Absolute Orientation Using Unit Quaternions
 //! * \[BMF03\] Bridson, Marino, Fedkiw: Simulation of Clothing with Folds and Wrinkles
 
 mod attachment;
@@ -44,19 +47,28 @@ mod bending;
 mod distance;
 mod dynamic;
 mod group;
+mod joint;
 mod lane;
+mod shape_matching;
 mod tether;
+mod torsion;
+mod turning;
 
 pub use attachment::{Attachment, AttachmentBroken};
 pub use bending::BendingConstraint;
 pub use distance::DistanceConstraint;
 pub use dynamic::{DynamicConstraint, DynamicParticles, Outcome, TargetMotion};
-pub use group::{GroupConstraint, GroupParticles};
+pub use group::{GroupConstraint, GroupMasses, GroupParticles};
+pub use joint::{JointConstraint, JointLimits};
 pub(crate) use lane::OldPositions;
 pub use lane::{
     Evaluation, LaneConstraint, LaneParticles, LaneSettings, Sides, Soft, project_lanes,
 };
+pub use shape_matching::{GroupKind, GroupMember, OrientationUpdate, ShapeMatchingConstraint};
 pub use tether::TetherConstraint;
+pub use torsion::TorsionConstraint;
+pub use turning::Oriented;
+pub(crate) use turning::{NOT_ORIENTED, Turning};
 
 use crate::particle::TopologyChanges;
 use bevy::{

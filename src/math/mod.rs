@@ -1,5 +1,5 @@
-//! Mathematics without ECS: vectors of four lanes, rotations, inertia, boxes, coherent noise, a
-//! state hash.
+//! Mathematics without ECS: vectors of four lanes, rotations, shape matching, inertia, boxes, coherent
+//! noise, a state hash.
 //!
 //! Nothing here knows of particles or constraints; everything is plain data and pure functions.
 
@@ -11,3 +11,4 @@ pub mod lane;
 pub mod noise;
 pub mod pose;
 pub mod rotation;
+pub mod shape_matching;

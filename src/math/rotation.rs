@@ -2,25 +2,38 @@
 
 use bevy::math::{Quat, Vec3, ops};
 
-/// sin(x)/x, by its series near 0.
-fn sinc(x: f32) -> f32 {
-    if x.abs() < 1e-2 {
-        let x2 = x * x;
-        1.0 - x2 / 6.0 + x2 * x2 / 120.0
-    } else {
-        ops::sin(x) / x
-    }
-}
-
 /// The rotation by the vector `angle` (rad, world axes): exp(`angle`/2).
+#[inline]
 pub fn rotation_from_vector(angle: Vec3) -> Quat {
     let half = 0.5 * angle;
-    let half_angle = half.length();
-    let v = half * sinc(half_angle);
-    Quat::from_xyzw(v.x, v.y, v.z, ops::cos(half_angle))
+    let squared = half.length_squared();
+    let (sinc, cos) = if squared < 0.01 {
+        // Sums by their series, exact to f32: without root or table.
+        let sinc = 1.0 - squared / 6.0 * (1.0 - squared / 20.0);
+        (sinc, 1.0 - squared / 2.0 * (1.0 - squared / 12.0 * (1.0 - squared / 30.0)))
+    } else {
+        let half_angle = squared.sqrt();
+        let (sin, cos) = ops::sin_cos(half_angle);
+        (sin / half_angle, cos)
+    };
+    let v = half * sinc;
+    Quat::from_xyzw(v.x, v.y, v.z, cos)
+}
+
+/// The shortest rotation vector (rad) of `rotation`, at most π long.
+pub fn vector_from_rotation(rotation: Quat) -> Vec3 {
+    let v = rotation.xyz();
+    let sin = v.length();
+    if sin < 1e-4 {
+        return 2.0 * v * if rotation.w < 0.0 { -1.0 } else { 1.0 };
+    }
+    // Of q and −q the one with the positive w turns less.
+    let angle = 2.0 * ops::atan2(sin, rotation.w.abs());
+    v * (angle / sin) * if rotation.w < 0.0 { -1.0 } else { 1.0 }
 }
 
 /// `rotation` turned by the vector `angle` (rad, world axes), kept at unit length.
+#[inline]
 pub fn turned(rotation: Quat, angle: Vec3) -> Quat {
     let turned = rotation_from_vector(angle) * rotation;
     let length_squared = turned.length_squared();
@@ -64,6 +77,19 @@ mod tests {
         let q = rotation_from_vector(Vec3::Z * core::f32::consts::FRAC_PI_2);
         assert!((q * Vec3::X).distance(Vec3::Y) < 1e-6);
         assert_eq!(rotation_from_vector(Vec3::ZERO), Quat::IDENTITY);
+    }
+
+    #[test]
+    fn vector_and_rotation_are_inverse() {
+        for angle in [1e-6f32, 1e-3, 0.19, 0.21, 1.0, 3.1] {
+            let v = Vec3::new(0.6, -0.48, 0.64) * angle;
+            let q = rotation_from_vector(v);
+            assert!((q.length() - 1.0).abs() < 2e-7, "{angle}");
+            for q in [q, -q] {
+                assert!(vector_from_rotation(q).distance(v) < 2e-6 * angle.max(0.1), "{angle}");
+            }
+        }
+        assert_eq!(vector_from_rotation(Quat::IDENTITY), Vec3::ZERO);
     }
 
     #[test]

@@ -6,8 +6,8 @@ use super::{
     settings::ProjectionOrder,
 };
 use crate::constraint::{
-    DistanceConstraint, GroupConstraint, GroupParticles, LaneConstraint, LaneParticles,
-    LaneSettings, OldPositions, Sides, Soft, clamp_compliance,
+    DistanceConstraint, GroupConstraint, GroupMasses, GroupParticles, LaneConstraint,
+    LaneParticles, LaneSettings, OldPositions, Oriented, Sides, Soft, Turning, clamp_compliance,
 };
 use bevy::{math::Vec4, prelude::*};
 use core::any::Any;
@@ -16,8 +16,8 @@ use core::any::Any;
 pub(crate) trait Batch: Any + Send + Sync {
     /// Forgets the multipliers of the last substep, and prepares for substeps of `h` seconds.
     fn begin_substep(&mut self, h: f32);
-    /// Takes inverse masses (of the island's slots) anew.
-    fn refresh_weights(&mut self, inverse_mass: &[f32]);
+    /// Takes the masses of the island's particles anew.
+    fn refresh_weights(&mut self, masses: &IslandMasses<'_>);
     /// Projects every constraint once.
     fn project(&mut self, view: &mut IslandView<'_>, h: f32);
     /// Number of live constraints.
@@ -29,6 +29,18 @@ pub(crate) trait Batch: Any + Send + Sync {
     fn joined(&self, _visit: &mut dyn FnMut([u32; 2], Option<f32>)) {}
     /// For those who know the type.
     fn as_any(&mut self) -> &mut dyn Any;
+}
+
+/// What the particles of an island weigh, by slot.
+#[derive(Clone, Copy)]
+pub(crate) struct IslandMasses<'a> {
+    pub mass: &'a [f32],
+    pub inverse_mass: &'a [f32],
+    pub oriented: &'a [Oriented],
+    /// Place in `oriented` of each slot.
+    pub places: &'a [u32],
+    /// Whether all bodies of the island are planar.
+    pub planar: bool,
 }
 
 /// Four lane constraints.
@@ -191,6 +203,9 @@ fn pack_sources<C: LaneConstraint<N>, const N: usize>(
 
 impl<C: LaneConstraint<N>, const N: usize> Batch for LaneBatch<C, N> {
     fn begin_substep(&mut self, h: f32) {
+        if C::REMEMBERS {
+            self.lanes.iter_mut().for_each(|lanes| C::begin_substep(&mut lanes.parameters));
+        }
         if self.prepared_h != h {
             self.prepare(h);
         } else {
@@ -200,10 +215,10 @@ impl<C: LaneConstraint<N>, const N: usize> Batch for LaneBatch<C, N> {
         }
     }
 
-    fn refresh_weights(&mut self, inverse_mass: &[f32]) {
+    fn refresh_weights(&mut self, masses: &IslandMasses<'_>) {
         for (lanes, source) in self.lanes.iter_mut().zip(&self.sources) {
             for lane in 0..4 {
-                let weight = |i: usize| inverse_mass[lanes.indices[i][lane] as usize];
+                let weight = |i: usize| masses.inverse_mass[lanes.indices[i][lane] as usize];
                 let valid = source.constraints[lane].as_ref().is_some_and(C::is_valid);
                 let rests =
                     !valid || (C::RESTS_UNLESS_ANCHORED && (C::MOVED..N).any(|i| weight(i) > 0.0));
@@ -224,24 +239,26 @@ impl<C: LaneConstraint<N>, const N: usize> Batch for LaneBatch<C, N> {
         };
         let position = &mut *view.position;
         if self.any_soft {
-            for (lanes, soft) in self.lanes.iter().zip(&mut self.soft) {
+            for (lanes, soft) in self.lanes.iter_mut().zip(&mut self.soft) {
                 let mut particles = LaneParticles {
                     position,
                     old,
                     indices: lanes.indices,
                     weights: &lanes.weights,
+                    turning: Turning { oriented: view.oriented, places: view.oriented_of },
                 };
-                C::project(&lanes.parameters, Some(soft), &mut particles);
+                C::project(&mut lanes.parameters, Some(soft), &mut particles);
             }
         } else {
-            for lanes in &self.lanes {
+            for lanes in &mut self.lanes {
                 let mut particles = LaneParticles {
                     position,
                     old,
                     indices: lanes.indices,
                     weights: &lanes.weights,
+                    turning: Turning { oriented: view.oriented, places: view.oriented_of },
                 };
-                C::project(&lanes.parameters, None, &mut particles);
+                C::project(&mut lanes.parameters, None, &mut particles);
             }
         }
     }
@@ -306,6 +323,14 @@ impl<C: GroupConstraint> GroupBatch<C> {
         self.groups[place as usize].compiled = constraint.is_valid().then(|| constraint.compile());
     }
 
+    /// Lets the groups know of one another, after some of them changed.
+    pub fn link(&mut self) {
+        let groups = self.groups.iter_mut();
+        let mut linked: Vec<(&[u32], &mut C::Compiled)> =
+            groups.filter_map(|g| Some((&g.slots[..], g.compiled.as_mut()?))).collect();
+        C::link(&mut linked);
+    }
+
     pub fn kill(&mut self, place: u32) {
         let group = &mut self.groups[place as usize];
         if !group.slots.is_empty() {
@@ -324,7 +349,16 @@ impl<C: GroupConstraint> GroupBatch<C> {
 impl<C: GroupConstraint> Batch for GroupBatch<C> {
     fn begin_substep(&mut self, _h: f32) {}
 
-    fn refresh_weights(&mut self, _inverse_mass: &[f32]) {}
+    fn refresh_weights(&mut self, masses: &IslandMasses<'_>) {
+        let IslandMasses { mass, inverse_mass, oriented, places, planar } = *masses;
+        for group in &mut self.groups {
+            let slots = &group.slots;
+            let masses = GroupMasses { mass, inverse_mass, oriented, places, planar, slots };
+            if let Some(compiled) = &mut group.compiled {
+                C::weigh(compiled, &masses);
+            }
+        }
+    }
 
     fn project(&mut self, view: &mut IslandView<'_>, h: f32) {
         let old = OldPositions {
@@ -339,6 +373,7 @@ impl<C: GroupConstraint> Batch for GroupBatch<C> {
                     position: view.position,
                     inverse_mass: view.inverse_mass,
                     old,
+                    turning: Turning { oriented: view.oriented, places: view.oriented_of },
                     slots: &group.slots,
                 };
                 C::project(compiled, &mut particles);

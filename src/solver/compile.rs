@@ -7,7 +7,9 @@
 
 use super::{
     diagnostics::{SolverDiagnostics, Stage},
-    mirror::{BodyInputs, EntityTable, Island, Mirror, MirrorBody, exact_position},
+    mirror::{
+        BodyInputs, EntityTable, Island, Mirror, MirrorBody, NOT_ORIENTED, Oriented, exact_position,
+    },
     settings::{ProjectionOrder, SolverSettings},
     types::ConstraintTypes,
 };
@@ -219,26 +221,35 @@ fn compile_anew(
             state.bypass_change_detection().slot_plus_one = slot + 1;
         }
     }
-    mirror.oriented.clear();
-    for (particle, slot) in found.iter().zip(&slots).filter(|(p, _)| p.oriented) {
-        let body = mirror.body[*slot as usize] as usize;
-        mirror.oriented.push(super::mirror::Oriented {
-            slot: *slot,
-            entity: particle.entity,
-            rotation: Quat::IDENTITY,
-            previous_rotation: Quat::IDENTITY,
-            angular_velocity: Vec3::ZERO,
-            turn: Vec3::ZERO,
-            inertia: Vec3::ZERO,
-            planar: mirror.bodies[body].planar,
-            held: false,
-        });
-    }
-    mirror.oriented.sort_unstable_by_key(|o| o.slot);
+    list_oriented(mirror, &found, &slots);
     count_constraints(types, mirror);
     mirror.weights_changed = true;
     mirror.fresh = true;
     orphans
+}
+
+/// Lists the particles that turn, by slot, and says of each slot and island where they are.
+fn list_oriented(mirror: &mut Mirror, found: &[Found], slots: &[u32]) {
+    mirror.oriented.clear();
+    for (particle, slot) in found.iter().zip(slots).filter(|(p, _)| p.oriented) {
+        let body = mirror.body[*slot as usize] as usize;
+        let planar = mirror.bodies[body].planar;
+        mirror.oriented.push(Oriented::new(*slot, particle.entity, planar));
+    }
+    mirror.oriented.sort_unstable_by_key(|o| o.slot);
+    mirror.oriented_of.clear();
+    mirror.oriented_of.resize(mirror.entities.len(), NOT_ORIENTED);
+    let mut next = 0;
+    for island in &mut mirror.islands {
+        let first = next;
+        while let Some(o) =
+            mirror.oriented.get(next).filter(|o| (o.slot as usize) < island.slots.end)
+        {
+            mirror.oriented_of[o.slot as usize] = (next - first) as u32;
+            next += 1;
+        }
+        island.oriented = first..next;
+    }
 }
 
 /// Union-find with path halving; the least member of a set represents it.
@@ -358,9 +369,13 @@ fn bodies(world: &World, mirror: &mut Mirror, found: &[Found], slots: &[u32]) {
         mirror.body[slot as usize] = body;
         mirror.bodies[body as usize].slots.push(slot);
         let island = &mut mirror.islands[mirror.island_of[slot as usize] as usize];
-        island.turning |= particle.oriented;
         if !island.bodies.contains(&body) {
             island.bodies.push(body);
         }
+    }
+    for island in &mut mirror.islands {
+        let mut planar = island.bodies.iter().map(|b| mirror.bodies[*b as usize].planar);
+        island.any_planar = planar.clone().any(|planar| planar);
+        island.all_planar = planar.all(|planar| planar);
     }
 }

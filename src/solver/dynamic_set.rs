@@ -55,6 +55,8 @@ struct Item<C: DynamicConstraint> {
     entity: Entity,
     participants: Vec<Entity>,
     slots: Vec<Option<u32>>,
+    /// Each participant's place among the oriented particles.
+    turning: Vec<Option<u32>>,
     /// Whether each participant's island is simulated.
     awake: Vec<bool>,
     origins: Vec<DVec3>,
@@ -83,6 +85,7 @@ struct TypeOf<C: DynamicConstraint> {
 fn view<'a>(
     mirror: &'a mut Mirror,
     slots: &'a [Option<u32>],
+    turning: &'a [Option<u32>],
     awake: &'a [bool],
     origins: &'a [DVec3],
     target: Option<u32>,
@@ -94,6 +97,8 @@ fn view<'a>(
         velocity: &mirror.velocity,
         velocity_change: &mirror.velocity_change,
         inverse_mass: &mirror.inverse_mass,
+        oriented: &mut mirror.oriented,
+        turning,
         slots,
         awake,
         origins,
@@ -118,13 +123,14 @@ impl<C: DynamicConstraint> DynamicSet for DynamicList<C> {
 
     fn project(&mut self, mirror: &mut Mirror, time: &StepTime) {
         for item in &mut self.0 {
-            let Item { slots, awake, origins, target, compiled, .. } = item;
+            let Item { slots, turning, awake, origins, target, compiled, .. } = item;
             for (awake, slot) in awake.iter_mut().zip(slots.iter()) {
                 let island = slot.map(|slot| mirror.island_of[slot as usize] as usize);
                 *awake = island.is_some_and(|i| mirror.islands[i].activity == Activity::Awake);
             }
             if awake.first() == Some(&true) {
-                C::project(compiled, &mut view(mirror, slots, awake, origins, *target, time));
+                let mut view = view(mirror, slots, turning, awake, origins, *target, time);
+                C::project(compiled, &mut view);
             }
         }
     }
@@ -185,10 +191,21 @@ impl<C: DynamicConstraint> DynamicType for TypeOf<C> {
             let target = anchor.and_then(|anchor| targets.get(anchor));
             let Some(mut constraint) = world.get_mut::<C>(entity) else { continue };
             let awake = vec![true; slots.len()];
-            let particles = view(mirror, &slots, &awake, &origins, target, time);
+            let turning: Vec<Option<u32>> =
+                slots.iter().map(|slot| mirror.oriented_place((*slot)?)).collect();
+            let particles = view(mirror, &slots, &turning, &awake, &origins, target, time);
             let prepared = constraint.bypass_change_detection().prepare(&particles);
             if let Some(compiled) = prepared {
-                items.push(Item { entity, participants, slots, awake, origins, target, compiled });
+                items.push(Item {
+                    entity,
+                    participants,
+                    slots,
+                    turning,
+                    awake,
+                    origins,
+                    target,
+                    compiled,
+                });
             }
         }
         let Some(list) = mirror.dynamics[index].as_any().downcast_mut::<DynamicList<C>>() else {

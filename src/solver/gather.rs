@@ -2,6 +2,7 @@
 
 use super::{
     air::{WindZone, gather_air},
+    batch::IslandMasses,
     contact::{Found, wake_beside},
     diagnostics::{SolverDiagnostics, Stage},
     mirror::{Activity, BodyInputs, Kinematic, KinematicPath, Mirror, Pin, exact_position},
@@ -63,10 +64,14 @@ pub(super) fn gather(world: &mut World, mut queries: Local<Option<Queries>>) {
         let mirror = &mut *mirror;
         origins(world, mirror, queries);
         particles(world, mirror, queries);
-        if mirror.weights_changed {
+        let mut changed = core::mem::take(&mut mirror.weights_changed);
+        if changed {
             weights(world, mirror, queries);
         }
-        oriented(world, mirror, queries);
+        changed |= oriented(world, mirror, queries);
+        if changed {
+            weigh(mirror);
+        }
         states(world, mirror, queries);
         body_settings(world, mirror, &settings, &time);
         applied_forces(world, mirror, queries);
@@ -172,15 +177,27 @@ fn weights(world: &mut World, mirror: &mut Mirror, queries: &mut Queries) {
         }
     }
     mirror.pins.sort_unstable_by_key(|p| p.slot);
+}
+
+/// Tells the constraints what their particles weigh.
+fn weigh(mirror: &mut Mirror) {
     for island in &mut mirror.islands {
-        let weights = &mirror.inverse_mass[island.slots.clone()];
-        island.batches.iter_mut().flatten().for_each(|b| b.refresh_weights(weights));
+        let slots = island.slots.clone();
+        let masses = IslandMasses {
+            mass: &mirror.mass[slots.clone()],
+            inverse_mass: &mirror.inverse_mass[slots.clone()],
+            oriented: &mirror.oriented[island.oriented.clone()],
+            places: &mirror.oriented_of[slots],
+            planar: island.all_planar,
+        };
+        island.batches.iter_mut().flatten().for_each(|b| b.refresh_weights(&masses));
     }
-    mirror.weights_changed = false;
     mirror.soft.stale = true;
 }
 
-fn oriented(world: &World, mirror: &mut Mirror, queries: &mut Queries) {
+/// Orientations, spins and extents of the particles that turn; whether any extent changed.
+fn oriented(world: &World, mirror: &mut Mirror, queries: &mut Queries) -> bool {
+    let mut changed = false;
     queries.oriented.update_archetypes(world);
     for oriented in &mut mirror.oriented {
         let Ok((state, particle)) = queries.oriented.get_manual(world, oriented.entity) else {
@@ -198,20 +215,35 @@ fn oriented(world: &World, mirror: &mut Mirror, queries: &mut Queries) {
         if state.angular_velocity != oriented.angular_velocity {
             island.wake = true;
         }
-        oriented.rotation = if state.rotation.is_normalized() {
+        let rotation = if state.rotation.is_normalized() {
             state.rotation
         } else {
             state.rotation.normalize()
         };
+        // Someone else turned it.
+        island.wake |= !mirror.fresh && rotation != oriented.rotation;
+        oriented.rotation = rotation;
         oriented.previous_rotation = oriented.rotation;
         oriented.angular_velocity = state.angular_velocity;
-        oriented.held = mirror.inverse_mass[slot] == 0.0;
-        oriented.inertia = state.inertia(particle.mass);
-        if oriented.planar {
-            let j = ellipsoid::planar_inertia(particle.mass, state.radii);
-            oriented.inertia = Vec3::splat(j);
+        let held = mirror.inverse_mass[slot] == 0.0;
+        let mass =
+            if particle.mass > 0.0 && particle.mass.is_finite() { particle.mass } else { 0.0 };
+        let radii = state.radii.map(|r| if r.is_finite() { r.max(0.0) } else { 0.0 });
+        let inertia = if oriented.planar {
+            Vec3::splat(ellipsoid::planar_inertia(mass, radii))
+        } else {
+            ellipsoid::inertia(mass, radii)
+        };
+        if radii != oriented.radii || inertia != oriented.inertia || held != oriented.held {
+            changed = true;
+            island.wake |= !mirror.fresh;
         }
+        (oriented.radii, oriented.inertia, oriented.held) = (radii, inertia, held);
+        oriented.isotropic = inertia.x == inertia.y && inertia.y == inertia.z;
+        let invert = |i: f32| if i.is_normal() && !held { i.recip() } else { 0.0 };
+        oriented.inverse_inertia = inertia.map(invert);
     }
+    changed
 }
 
 /// Gravity, damping, radius and friction of each body, spread over its particles.
@@ -226,6 +258,7 @@ fn body_settings(world: &World, mirror: &mut Mirror, settings: &SolverSettings, 
         body.radius = positive(chosen.and_then(|s| s.radius).unwrap_or(settings.particle_radius));
         body.friction = chosen.map_or(default(), |s| s.friction);
         body.layers = chosen.map_or(default(), |s| s.layers);
+        body.ellipsoid_contact = chosen.map_or(default(), |s| s.ellipsoid_contact);
         body.self_contact = chosen.is_some_and(|s| s.self_contact);
         body.soft_contact = chosen.is_some_and(|s| s.soft_contact);
         body.drag = positive(chosen.map_or(0.0, |s| s.drag));
@@ -261,7 +294,7 @@ fn body_settings(world: &World, mirror: &mut Mirror, settings: &SolverSettings, 
             acceleration[slot] = if free { total.extend(0.0) } else { Vec4::ZERO };
             let island = &mut islands[island_of[slot] as usize];
             island.wake |= changed;
-            if island.turning {
+            if island.turning() {
                 island.relative_damping = kept_relative;
                 damping[slot] = 1.0;
             } else {
@@ -278,7 +311,7 @@ fn states(world: &mut World, mirror: &mut Mirror, queries: &mut Queries) {
         let entities = island.bodies.iter().map(|b| mirror.bodies[*b as usize].entity);
         let entities: Vec<Option<Entity>> = entities.collect();
         let own = |e: &Option<Entity>| world.get::<BodySettings>((*e)?)?.restore_momentum;
-        island.restore_momentum = entities.iter().any(|e| own(e).unwrap_or(island.turning));
+        island.restore_momentum = entities.iter().any(|e| own(e).unwrap_or(island.turning()));
         island.disabled = entities.into_iter().flatten().any(disabled);
         if island.activity == Activity::Faulty {
             island.activity = Activity::Awake;

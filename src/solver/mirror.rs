@@ -18,11 +18,14 @@
 //! coordinates cannot hold of a position goes to `SolverState::remainder`, so that gathering and
 //! writing back lose nothing that matters, 10 km from the origin too.
 
+pub(crate) use crate::constraint::{NOT_ORIENTED, Oriented};
+
 use super::{
     air::{AirField, IslandAir, MirrorAir},
     batch::Batch,
     contact::{IslandContacts, Obstacles, Touching},
     dynamic_set::DynamicSet,
+    settings::EllipsoidContact,
 };
 use crate::{
     constraint::OldPositions,
@@ -102,8 +105,11 @@ pub(crate) struct Island {
     pub group: u32,
     /// Whether momentum that projection takes is given back.
     pub restore_momentum: bool,
-    /// Whether any of its particles turns.
-    pub turning: bool,
+    /// Its particles that turn, in [`Mirror::oriented`].
+    pub oriented: Range<usize>,
+    /// Whether all its bodies are planar, and whether any is.
+    pub all_planar: bool,
+    pub any_planar: bool,
     /// Part of the velocity relative to its rigid motion that it keeps in a substep.
     pub relative_damping: f32,
     /// Whether a body of it is disabled.
@@ -123,6 +129,11 @@ pub(crate) struct Island {
 }
 
 impl Island {
+    /// Whether any of its particles turns.
+    pub fn turning(&self) -> bool {
+        !self.oriented.is_empty()
+    }
+
     /// Its particles' slots, without the null slot.
     pub fn particles(&self) -> Range<usize> {
         self.slots.start..self.slots.end - 1
@@ -140,6 +151,7 @@ pub(crate) struct MirrorBody {
     pub radius: f32,
     pub friction: Friction,
     pub layers: ContactLayers,
+    pub ellipsoid_contact: EllipsoidContact,
     pub self_contact: bool,
     pub soft_contact: bool,
     /// Mean length of its edges (m), where its particles touch others; 0 without.
@@ -173,6 +185,7 @@ impl MirrorBody {
             radius,
             friction: Friction::DEFAULT,
             layers: ContactLayers::ALL,
+            ellipsoid_contact: EllipsoidContact::LeverArm,
             self_contact: false,
             soft_contact: false,
             edge: 0.0,
@@ -209,23 +222,6 @@ pub(crate) enum KinematicPath {
     Anchor { target: u32, offset: Vec3 },
 }
 
-/// An oriented particle's state.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Oriented {
-    pub slot: u32,
-    pub entity: Entity,
-    pub rotation: Quat,
-    pub previous_rotation: Quat,
-    pub angular_velocity: Vec3,
-    /// Turns of this substep by constraints, summed (rad).
-    pub turn: Vec3,
-    /// Principal moments (kg m²).
-    pub inertia: Vec3,
-    pub planar: bool,
-    /// Whether it is held in place.
-    pub held: bool,
-}
-
 /// The dense arrays, and what the solver knows of the world's structure.
 #[derive(Resource, Default)]
 pub(crate) struct Mirror {
@@ -253,7 +249,10 @@ pub(crate) struct Mirror {
     pub pins: Vec<Pin>,
     pub kinematic: Vec<Kinematic>,
     pub targets: Vec<TargetMotion>,
+    /// The particles that turn, by slot.
     pub oriented: Vec<Oriented>,
+    /// Place of each slot among its island's oriented particles, or [`NOT_ORIENTED`].
+    pub oriented_of: Vec<u32>,
     pub obstacles: Obstacles,
     pub contacts: Vec<IslandContacts>,
     /// Bodies and obstacles that touched in the last tick, in order.
@@ -288,6 +287,8 @@ pub(crate) struct IslandView<'a> {
     pub damping: &'a [f32],
     pub body: &'a [u32],
     pub oriented: &'a mut [Oriented],
+    /// Place in `oriented` of each slot, or [`NOT_ORIENTED`]; empty where nothing turns.
+    pub oriented_of: &'a [u32],
     /// Its held particles; their slots count from the mirror's first.
     pub kinematic: &'a [Kinematic],
     pub shared: Shared<'a>,
@@ -306,6 +307,11 @@ impl IslandView<'_> {
     /// Particles of the island, without the null slot.
     pub fn len(&self) -> usize {
         self.position.len() - 1
+    }
+
+    /// The particle at `slot` (of the island), if it turns.
+    pub fn oriented_at(&self, slot: usize) -> Option<&Oriented> {
+        self.oriented.get(*self.oriented_of.get(slot)? as usize)
     }
 
     /// Positions at the start of the substep.
@@ -344,6 +350,7 @@ impl Mirror {
             damping,
             body,
             oriented,
+            oriented_of,
             contacts,
             islands,
             bodies,
@@ -362,10 +369,11 @@ impl Mirror {
         for ((island, contacts), air) in islands.iter_mut().zip(contacts).zip(&mut air.islands) {
             let slots = island.slots.clone();
             let len = slots.len();
-            let turning = oriented.partition_point(|o| (o.slot as usize) < slots.end);
             let (x, p) = (take(&mut position, len), take(&mut predicted, len));
             let (v, dv) = (take(&mut velocity, len), take(&mut velocity_change, len));
-            let oriented = take(&mut oriented, turning);
+            let turns = island.oriented.len();
+            let oriented = take(&mut oriented, turns);
+            let places = if turns > 0 { &oriented_of[slots.clone()] } else { &[] };
             let here = kinematic.partition_point(|k| (k.slot as usize) < slots.end);
             let (held, others) = kinematic.split_at(here);
             kinematic = others;
@@ -386,11 +394,19 @@ impl Mirror {
                 damping: &damping[slots.clone()],
                 body: &body[slots],
                 oriented,
+                oriented_of: places,
                 kinematic: held,
                 shared,
             });
         }
         views
+    }
+
+    /// Place in `oriented` of the particle at `slot`, if it turns.
+    pub fn oriented_place(&self, slot: u32) -> Option<u32> {
+        let place = self.oriented_of[slot as usize];
+        let first = self.islands[self.island_of[slot as usize] as usize].oriented.start as u32;
+        (place != NOT_ORIENTED).then(|| first + place)
     }
 
     /// Wakes the island of a particle.

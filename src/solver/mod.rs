@@ -81,8 +81,8 @@ pub use schedule::{
     SubstepSystems,
 };
 pub use settings::{
-    AppliedForce, BodySettings, ProjectionOrder, SolverClock, SolverControl, SolverSettings,
-    StepTime,
+    AppliedForce, BodySettings, EllipsoidContact, ProjectionOrder, SolverClock, SolverControl,
+    SolverSettings, StepTime,
 };
 pub use settle::Settle;
 pub use spatial::{FoundParticle, ParticleFinder};
@@ -94,7 +94,7 @@ pub(crate) use target::current_pose;
 use crate::{
     constraint::{
         Attachment, BendingConstraint, ConstraintOf, Constraints, DistanceConstraint,
-        TetherConstraint,
+        JointConstraint, ShapeMatchingConstraint, TetherConstraint, TorsionConstraint,
     },
     obstacle::Obstacle,
     particle::{
@@ -163,6 +163,9 @@ impl Plugin for SolverPlugin {
         types::register::<DistanceConstraint>(world);
         types::register::<BendingConstraint>(world);
         types::register::<TetherConstraint>(world);
+        types::register::<ShapeMatchingConstraint>(world);
+        types::register::<TorsionConstraint>(world);
+        types::register::<JointConstraint>(world);
         types::register::<Attachment>(world);
         app.add_observer(note_disabled)
             .add_observer(note_enabled)
@@ -285,6 +288,9 @@ fn register_types(app: &mut App) {
         .register_type::<DistanceConstraint>()
         .register_type::<BendingConstraint>()
         .register_type::<TetherConstraint>()
+        .register_type::<ShapeMatchingConstraint>()
+        .register_type::<TorsionConstraint>()
+        .register_type::<JointConstraint>()
         .register_type::<Attachment>()
         .register_type::<Obstacle>()
         .register_type::<TargetPose>()

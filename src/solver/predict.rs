@@ -10,7 +10,7 @@ use super::{
     tasks::for_each_island,
     velocity::Momentum,
 };
-use crate::math::rotation::{free_motion, turned};
+use crate::math::rotation::{free_motion, turned, vector_from_rotation};
 use bevy::prelude::*;
 
 /// Predicts positions and rotations from velocities.
@@ -52,9 +52,13 @@ pub(super) fn predict_island(view: &mut IslandView<'_>, time: &StepTime) {
         if oriented.planar {
             oriented.angular_velocity = Vec3::Z * oriented.angular_velocity.z;
         }
-        let (change, turn) =
-            free_motion(oriented.rotation, oriented.angular_velocity, oriented.inertia, h);
-        oriented.angular_velocity += change;
+        let mut turn = h * oriented.angular_velocity;
+        if !oriented.isotropic {
+            let change;
+            (change, turn) =
+                free_motion(oriented.rotation, oriented.angular_velocity, oriented.inertia, h);
+            oriented.angular_velocity += change;
+        }
         oriented.rotation = turned(oriented.rotation, turn);
     }
     hold(view, time);
@@ -68,19 +72,18 @@ pub(super) fn predict_island(view: &mut IslandView<'_>, time: &StepTime) {
 
 /// Particles of planar bodies have no speed out of their plane, whoever gave it to them.
 fn keep_planes(view: &mut IslandView<'_>) {
-    let planar = |body: u32| view.shared.bodies[body as usize].planar;
-    if !view.island.bodies.iter().any(|body| planar(*body)) {
+    if !view.island.any_planar {
         return;
     }
     for i in 0..view.len() {
-        if planar(view.body[i]) {
+        if view.shared.bodies[view.body[i] as usize].planar {
             view.velocity_change[i].z = -view.velocity[i].z;
         }
     }
 }
 
-/// Puts held particles where they are in this substep. Where others may touch them, they have the velocity
-/// that brings them there.
+/// Puts held particles where they are in this substep; one that is held by an anchor turns with it. Where
+/// others may touch them, they have the velocity that brings them there.
 fn hold(view: &mut IslandView<'_>, time: &StepTime) {
     let [before, now] = time.sweep();
     let moving = view.island.soft.is_some() && time.h > 0.0;
@@ -99,6 +102,17 @@ fn hold(view: &mut IslandView<'_>, time: &StepTime) {
             }
         };
         let slot = held.slot as usize - view.island.slots.start;
+        if let KinematicPath::Anchor { target, .. } = held.path
+            && let Some(place) = view.oriented_of.get(slot)
+            && let Some(oriented) = view.oriented.get_mut(*place as usize)
+        {
+            let motion = &view.shared.targets[target as usize];
+            let turn = motion.at(now).rotation * motion.start.rotation.conjugate();
+            oriented.rotation = (turn * oriented.previous_rotation).normalize();
+            let whole = motion.end.rotation * motion.start.rotation.conjugate();
+            let spin = vector_from_rotation(whole) / time.tick;
+            oriented.angular_velocity = if spin.is_finite() { spin } else { Vec3::ZERO };
+        }
         view.position[slot] = place(now).extend(0.0);
         view.predicted[slot] = view.position[slot];
         if moving {

@@ -120,6 +120,8 @@ pub struct BodySettings {
     pub restore_momentum: Option<bool>,
     /// What it meets: obstacles, and bodies where both have `soft_contact`.
     pub layers: ContactLayers,
+    /// How its oriented particles meet obstacles and others. Default: with lever arms.
+    pub ellipsoid_contact: EllipsoidContact,
     /// Whether its particles touch one another: at twice the radius, or at the mean length of its edges
     /// (distance constraints) where that is more, so that no edge fits between particles. Those that a
     /// constraint joins do not touch. Default: false.
@@ -143,12 +145,24 @@ impl Default for BodySettings {
             friction: Friction::DEFAULT,
             restore_momentum: None,
             layers: ContactLayers::ALL,
+            ellipsoid_contact: EllipsoidContact::LeverArm,
             self_contact: false,
             soft_contact: false,
             drag: 1.2,
             lift: 0.6,
         }
     }
+}
+
+/// What a contact does to an oriented particle.
+#[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[reflect(Default, Debug, PartialEq, Clone)]
+pub enum EllipsoidContact {
+    /// Pushes it at the point that touches, so that it also turns: a tilted ellipsoid falls flat.
+    #[default]
+    LeverArm,
+    /// Pushes its centre alone, as in the paper of oriented particles \[MC11\].
+    CentreOnly,
 }
 
 /// A steady push on a body (shared among its particles by mass) or on one particle, until changed.

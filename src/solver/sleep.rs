@@ -7,7 +7,7 @@
 use super::{
     diagnostics::{SolverDiagnostics, Stage},
     events::{BodyFault, Faulty},
-    mirror::{Activity, Mirror, split_position},
+    mirror::{Activity, Mirror, Oriented, split_position},
     settings::{SolverSettings, StepTime},
 };
 use bevy::{
@@ -114,8 +114,7 @@ pub(super) fn sleep(
             if island.activity == Activity::Awake && !restless[island.group as usize] {
                 mirror.velocity[island.slots.clone()].fill(Vec4::ZERO);
                 mirror.velocity_change[island.slots.clone()].fill(Vec4::ZERO);
-                let turning =
-                    |o: &&mut super::mirror::Oriented| island.slots.contains(&(o.slot as usize));
+                let turning = |o: &&mut Oriented| island.slots.contains(&(o.slot as usize));
                 for oriented in mirror.oriented.iter_mut().filter(turning) {
                     oriented.angular_velocity = Vec3::ZERO;
                 }
@@ -127,12 +126,26 @@ pub(super) fn sleep(
 
 fn count_still_ticks(mirror: &mut Mirror, still_speed: f32, enough: u32) {
     let Mirror {
-        islands, still, position, body, bodies, oriented, velocity, velocity_change, ..
+        islands,
+        still,
+        position,
+        body,
+        bodies,
+        oriented,
+        oriented_of,
+        velocity,
+        velocity_change,
+        ..
     } = mirror;
     for island in islands.iter().filter(|i| i.activity == Activity::Awake) {
+        let turning = &oriented[island.oriented.clone()];
         for slot in island.particles() {
             let world = (position[slot].truncate().as_dvec3() + island.origin).as_vec3();
-            let near = bodies[body[slot] as usize].radius / 5.0;
+            let ellipsoid =
+                turning.get(oriented_of[slot] as usize).filter(|o| o.radii != Vec3::ZERO);
+            let radius =
+                ellipsoid.map_or(bodies[body[slot] as usize].radius, Oriented::least_radius);
+            let near = radius / 5.0;
             let (place, ticks) = &mut still[slot];
             // Not near includes a place that is not a number.
             let is_near = world.distance_squared(*place) <= near * near;

@@ -32,7 +32,7 @@ pub(super) fn update_velocities(
 /// Updates the velocities of one island.
 pub(super) fn update_island(view: &mut IslandView<'_>, time: &StepTime) {
     let per_second = time.h.recip();
-    if view.island.bodies.iter().any(|b| view.shared.bodies[*b as usize].planar) {
+    if view.island.any_planar {
         flatten(view);
     }
     for oriented in view.oriented.iter_mut().filter(|o| !o.held) {

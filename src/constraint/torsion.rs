@@ -1,0 +1,249 @@
+//! Torsion: turns two oriented particles back toward their orientation relative to each other.
+//!
+//! ```text
+//!    ⬭───⬯          C = θ, the rotation vector of (q₁⁻¹ q₂) q̄⁻¹, q̄ what it is at rest
+//!    q₁   q₂         Δθ₁ = −I₁⁻¹ Δλ,  Δθ₂ = I₂⁻¹ Δλ
+//! ```
+//!
+//! \[MC11\] section 5.3, as an energy of compliance α instead of a slerp. It compares turns since rest, so
+//! ellipsoids that were fitted with other axes do not fight. Positions are not moved.
+
+use super::{
+    Constraint, LaneConstraint, LaneForm, LaneParticles, LaneSettings, Oriented, Soft,
+    clamp_compliance, joint::turn_apart,
+};
+use crate::math::rotation::vector_from_rotation;
+use bevy::{math::Mat3, prelude::*};
+
+/// Keeps the relative orientation of two oriented particles: what stiffens an edge of a shape-matched
+/// body against twist, or a chain of joints.
+#[derive(Component, Reflect, Clone, Copy, Debug, PartialEq)]
+#[reflect(Component, Debug, PartialEq, Clone)]
+#[component(on_add = super::note_added, on_remove = super::note_removed)]
+pub struct TorsionConstraint {
+    /// The two particles.
+    #[entities]
+    pub particles: [Entity; 2],
+    /// Orientation of the second relative to the first at rest, q₁⁻¹ q₂.
+    pub rest_rotation: Quat,
+    /// Compliance α (rad²/J); 0 is rigid, infinite is none. Default: 0.
+    pub compliance: f32,
+    /// Damping of the relative spin (1/s). Default: 0.
+    pub damping: f32,
+}
+
+impl TorsionConstraint {
+    /// A rigid one.
+    pub const fn new(particles: [Entity; 2], rest_rotation: Quat) -> Self {
+        Self { particles, rest_rotation, compliance: 0.0, damping: 0.0 }
+    }
+
+    /// With this compliance (rad²/J).
+    pub const fn with_compliance(mut self, compliance: f32) -> Self {
+        self.compliance = compliance;
+        self
+    }
+
+    /// With this damping of the relative spin (1/s).
+    pub const fn with_damping(mut self, damping: f32) -> Self {
+        self.damping = damping;
+        self
+    }
+}
+
+/// A torsion spring with a damper.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Spring {
+    /// 1/α (J/rad²), 0 for none; infinite is rigid.
+    stiffness: f32,
+    /// Damping of the relative spin (1/s).
+    damping: f32,
+}
+
+impl Spring {
+    pub fn new(compliance: f32, damping: f32) -> Self {
+        let compliance = if compliance.is_nan() { f32::INFINITY } else { compliance.max(0.0) };
+        Self { stiffness: compliance.recip(), damping: clamp_compliance(damping) }
+    }
+
+    /// Whether it does nothing.
+    pub fn is_idle(&self) -> bool {
+        self.stiffness == 0.0 && self.damping == 0.0
+    }
+
+    /// Turns the pair toward `rest`; `multiplier` is λ of this substep (N m s², world axes).
+    pub fn turn(&self, pair: &mut [Oriented; 2], rest: Quat, multiplier: &mut Vec3, h: f32) {
+        if pair.iter().all(Oriented::is_planar) {
+            let sum = pair[0].inverse_inertia.z + pair[1].inverse_inertia.z;
+            if sum <= 0.0 {
+                return;
+            }
+            let (spring, damper) = self.coefficients(sum, h);
+            let angle =
+                if spring > 0.0 { vector_from_rotation(relative_turn(pair, rest)).z } else { 0.0 };
+            let drift = (pair[1].turned_so_far(h) - pair[0].turned_so_far(h)).z;
+            let step =
+                -(spring * angle + damper * drift + multiplier.z) / ((spring + damper) * sum + 1.0);
+            multiplier.z += turn_within(pair, Vec3::Z, step, sum, h);
+            return;
+        }
+        let tensor = pair[0].inverse_inertia_tensor() + pair[1].inverse_inertia_tensor();
+        let mean = (tensor.x_axis.x + tensor.y_axis.y + tensor.z_axis.z) / 3.0;
+        if mean <= 0.0 {
+            return;
+        }
+        let (spring, damper) = self.coefficients(mean, h);
+        let angle = pair[0].rotation() * vector_from_rotation(relative_turn(pair, rest));
+        let drift = pair[1].turned_so_far(h) - pair[0].turned_so_far(h);
+        let block = tensor * (spring + damper) + Mat3::IDENTITY;
+        let step = -(block.inverse() * (spring * angle + damper * drift + *multiplier));
+        let (about, size) = step.normalize_and_length();
+        if size > 0.0 {
+            let ease = about.dot(tensor * about);
+            *multiplier += about * turn_within(pair, about, size, ease, h);
+        }
+    }
+
+    /// h²k and hβ, for a pair whose summed inverse inertia is `ease`.
+    fn coefficients(&self, ease: f32, h: f32) -> (f32, f32) {
+        // Stiffer than this is rigid: the turn is off by a millionth.
+        let spring = (h * h * self.stiffness).min(1e6 / ease);
+        (spring, h * self.damping / ease)
+    }
+}
+
+/// Applies an angular impulse along `about`, as far as particles may turn; returns what was applied.
+fn turn_within(pair: &mut [Oriented; 2], about: Vec3, impulse: f32, ease: f32, h: f32) -> f32 {
+    if !(impulse.is_finite() && ease > 0.0) {
+        return 0.0;
+    }
+    turn_apart(pair, about, impulse * ease, h) / ease
+}
+
+/// The turn of the second particle relative to the first since rest, in the first's frame.
+pub(super) fn relative_turn(pair: &[Oriented; 2], rest: Quat) -> Quat {
+    pair[0].rotation().conjugate() * pair[1].rotation() * rest.conjugate()
+}
+
+/// Four torsions.
+#[derive(Clone, Copy, Debug)]
+pub struct TorsionLanes([(Quat, Spring, Vec3); 4]);
+
+impl Constraint for TorsionConstraint {
+    type Form = LaneForm<2>;
+}
+
+impl LaneConstraint<2> for TorsionConstraint {
+    type Lanes = TorsionLanes;
+
+    const REMEMBERS: bool = true;
+
+    fn particles(&self) -> [Entity; 2] {
+        self.particles
+    }
+
+    /// The softness of a torsion is its kernel's own matter.
+    fn settings(&self) -> LaneSettings {
+        LaneSettings::default()
+    }
+
+    fn is_valid(&self) -> bool {
+        self.rest_rotation.is_finite() && self.rest_rotation.length_squared() > 1e-6
+    }
+
+    fn pack(four: [Option<&Self>; 4]) -> TorsionLanes {
+        TorsionLanes(four.map(|torsion| match torsion {
+            Some(torsion) => (
+                torsion.rest_rotation.normalize(),
+                Spring::new(torsion.compliance, torsion.damping),
+                Vec3::ZERO,
+            ),
+            None => (Quat::IDENTITY, Spring::default(), Vec3::ZERO),
+        }))
+    }
+
+    fn begin_substep(lanes: &mut TorsionLanes) {
+        lanes.0.iter_mut().for_each(|(.., multiplier)| *multiplier = Vec3::ZERO);
+    }
+
+    fn project(
+        lanes: &mut TorsionLanes,
+        _soft: Option<&mut Soft>,
+        particles: &mut LaneParticles<'_, 2>,
+    ) {
+        let h = particles.h();
+        for (lane, (rest, spring, multiplier)) in lanes.0.iter_mut().enumerate() {
+            let both = (particles.oriented(0, lane), particles.oriented(1, lane));
+            if spring.is_idle() {
+                continue;
+            }
+            if let (Some(first), Some(second)) = both {
+                let mut pair = [*first, *second];
+                spring.turn(&mut pair, *rest, multiplier, h);
+                for (i, turned) in pair.into_iter().enumerate() {
+                    particles.put_turned(i, lane, turned);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ball(angle: Vec3, inverse_inertia: f32, planar: bool) -> Oriented {
+        let mut oriented = Oriented::new(0, Entity::PLACEHOLDER, planar);
+        oriented.rotation = Quat::from_scaled_axis(angle);
+        oriented.inverse_inertia = Vec3::splat(inverse_inertia);
+        oriented
+    }
+
+    fn angle(pair: &[Oriented; 2], rest: Quat) -> f32 {
+        vector_from_rotation(relative_turn(pair, rest)).length()
+    }
+
+    #[test]
+    fn a_rigid_torsion_turns_back_at_once_and_shares_by_inertia() {
+        for planar in [true, false] {
+            let rest = Quat::from_rotation_z(0.4);
+            let mut pair = [ball(Vec3::Z * 0.1, 2.0, planar), ball(Vec3::Z * 0.51, 6.0, planar)];
+            let mut multiplier = Vec3::ZERO;
+            Spring::new(0.0, 0.0).turn(&mut pair, rest, &mut multiplier, 1.0);
+            assert!(angle(&pair, rest) < 1e-6);
+            assert!((pair[1].turn + 3.0 * pair[0].turn).length() < 1e-6, "{pair:?}");
+        }
+    }
+
+    #[test]
+    fn a_soft_torsion_converges_to_implicit_euler_for_any_number_of_iterations() {
+        let (alpha, h, w) = (0.02f32, 0.1, [2.0, 6.0]);
+        for damping in [0.0f32, 3.0] {
+            for planar in [true, false] {
+                let mut pair = [ball(Vec3::ZERO, w[0], planar), ball(Vec3::Z * 0.01, w[1], planar)];
+                // It moved by that in this substep.
+                pair[1].turn = Vec3::Z * 0.01;
+                let mut multiplier = Vec3::ZERO;
+                for _ in 0..5 {
+                    Spring::new(alpha, damping).turn(&mut pair, Quat::IDENTITY, &mut multiplier, h);
+                }
+                let sum = w[0] + w[1];
+                let (k, d) = (h * h / alpha, h * damping / sum);
+                let expected = 0.01 / (1.0 + (k + d) * sum);
+                assert!((angle(&pair, Quat::IDENTITY) - expected).abs() < 1e-6);
+            }
+        }
+    }
+
+    #[test]
+    fn damping_alone_slows_the_relative_spin_whatever_the_angle() {
+        let (h, c) = (0.01f32, 5.0);
+        let mut pair = [ball(Vec3::ZERO, 1.0, true), ball(Vec3::Z * 2.0, 1.0, true)];
+        pair[1].angular_velocity = Vec3::Z * 2.0;
+        Spring::new(f32::INFINITY, c).turn(&mut pair, Quat::IDENTITY, &mut Vec3::ZERO.clone(), h);
+        let spin = |o: &Oriented| o.angular_velocity.z + o.turn.z / h;
+        let relative = spin(&pair[1]) - spin(&pair[0]);
+        assert!((relative - 2.0 / (1.0 + c * h)).abs() < 1e-5, "{relative}");
+        assert!((spin(&pair[0]) + spin(&pair[1]) - 2.0).abs() < 1e-5);
+    }
+}
