@@ -192,8 +192,7 @@ impl Window {
         // Counter-clockwise where y goes up.
         let falling = [[a, d, c], [a, c, b]];
         let rising = [[a, d, b], [b, d, c]];
-        let (first, second) =
-            if falling_first { (falling, rising) } else { (rising, falling) };
+        let (first, second) = if falling_first { (falling, rising) } else { (rising, falling) };
         if self.full {
             return Some(first.map(Some));
         }

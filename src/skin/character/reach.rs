@@ -7,9 +7,12 @@
 
 use super::grid::{Around, Grid};
 use crate::math::ellipse;
-use bevy::{math::FloatOrd, prelude::*};
-use core::cmp::Reverse;
 use alloc::collections::BinaryHeap;
+use bevy::{
+    math::{FloatOrd, ops},
+    prelude::*,
+};
+use core::cmp::Reverse;
 
 /// How much longer a way is through rough triangles.
 const ROUGH: f32 = 4.0;
@@ -28,8 +31,8 @@ pub struct BoneShape {
 impl BoneShape {
     /// Distance of a point (m, body's frame) in a straight line; 0 inside.
     pub fn distance(&self, point: Vec2) -> f32 {
-        let local = Rot2::radians(self.angle).inverse() * (point - self.center);
-        ellipse::distance(local, self.radii)
+        let (sin, cos) = ops::sin_cos(self.angle);
+        ellipse::distance(Vec2::new(cos, -sin).rotate(point - self.center), self.radii)
     }
 
     /// The smaller semi-axis (m).
@@ -76,9 +79,8 @@ pub fn near_bones(grid: &Grid, bones: &[BoneShape], reach: f32) -> Vec<Vec<Near>
     fronts.run();
     let near = |labels: Vec<Label>| {
         let settled = labels.into_iter().filter(|label| label.settled);
-        let mut near: Vec<Near> = settled
-            .map(|label| Near { bone: label.bone, distance: label.distance })
-            .collect();
+        let mut near: Vec<Near> =
+            settled.map(|label| Near { bone: label.bone, distance: label.distance }).collect();
         near.sort_by_key(|near| (FloatOrd(near.distance), near.bone));
         near
     };
@@ -252,11 +254,8 @@ mod tests {
     #[test]
     fn in_the_open_distances_are_straight() {
         let grid = Grid::new(&picture(UVec2::splat(60), |_| true), 2.0, 0.05);
-        let bone = BoneShape {
-            center: Vec2::new(-0.2, 0.1),
-            radii: Vec2::new(0.3, 0.1),
-            angle: 0.7,
-        };
+        let bone =
+            BoneShape { center: Vec2::new(-0.2, 0.1), radii: Vec2::new(0.3, 0.1), angle: 0.7 };
         let near = near_bones(&grid, &[bone], 10.0);
         for (node, near) in grid.nodes.iter().zip(&near) {
             let expected = bone.distance(*node);

@@ -235,9 +235,7 @@ impl Binder<'_> {
             core::cmp::Reverse(FloatOrd(self.distance(node, self.owner(node))))
         };
         let host = (0..3).max_by_key(|corner| (count(*corner), nearness(*corner))).unwrap_or(0);
-        core::array::from_fn(|corner| {
-            corner != host && !friends(triangle[corner], triangle[host])
-        })
+        core::array::from_fn(|corner| corner != host && !friends(triangle[corner], triangle[host]))
     }
 
     /// Takes those triangles at a node that hang together by edges.
@@ -402,8 +400,8 @@ mod tests {
         for [a, b, c] in &binding.triangles {
             for [a, b] in [[a, b], [b, c], [c, a]] {
                 for bone in 0..3 {
-                    let change = weight(&binding, *a as usize, bone)
-                        - weight(&binding, *b as usize, bone);
+                    let change =
+                        weight(&binding, *a as usize, bone) - weight(&binding, *b as usize, bone);
                     assert!(change.abs() <= most, "{change} of {most}");
                 }
             }
@@ -464,9 +462,8 @@ mod tests {
         let before: Shares = (0..6).map(|i| (i, 1.0 / 6.0)).collect();
         let (joints, weights) = strongest(before);
         assert_eq!((joints[0], weights), (0, [1.0, 0.0, 0.0, 0.0]));
-        let shares = |fourth: f32, fifth: f32| {
-            vec![(0, 0.3), (1, 0.25), (2, 0.2), (3, fourth), (4, fifth)]
-        };
+        let shares =
+            |fourth: f32, fifth: f32| vec![(0, 0.3), (1, 0.25), (2, 0.2), (3, fourth), (4, fifth)];
         let (a, b) = (strongest(shares(0.1251, 0.1249)), strongest(shares(0.1249, 0.1251)));
         for (a, b) in a.1.into_iter().zip(b.1) {
             assert!((a - b).abs() < 2e-3);
@@ -477,9 +474,8 @@ mod tests {
     #[test]
     fn more_than_256_bones_are_told_apart() {
         let grid = Grid::new(&picture(UVec2::new(900, 6), |_| true), 0.06, 0.02);
-        let bones: Vec<BoneShape> = (0..300)
-            .map(|i| ellipse(0.03 * i as f32 - 4.485, 0.0, 0.015, 0.02, 0.0))
-            .collect();
+        let bones: Vec<BoneShape> =
+            (0..300).map(|i| ellipse(0.03 * i as f32 - 4.485, 0.0, 0.015, 0.02, 0.0)).collect();
         let joints: Vec<[u32; 2]> = (1..300).map(|i| [i - 1, i]).collect();
         let binding = bind(&grid, &bones, &joints);
         assert_sound(&binding, 300);
