@@ -320,7 +320,8 @@ mod tests {
         };
         assert_eq!(default_spacing(4.8, &bones(0.5)), 0.1);
         assert_eq!(default_spacing(4.8, &bones(0.1)), 0.05);
-        assert_eq!(default_spacing(4.8, &bones(f32::NAN)), 4.8 / FINEST);
+        assert_eq!(default_spacing(4.8, &bones(1e-9)), 4.8 / FINEST);
+        assert_eq!(default_spacing(4.8, &bones(f32::NAN)), 0.1);
         assert_eq!(default_spacing(4.8, &[]), 0.1);
     }
 }
