@@ -9,6 +9,25 @@
 //!   └───┼───┘
 //! ```
 
+mod ellipse;
+mod error;
+mod file;
+mod graph;
+mod mask;
+#[cfg(feature = "render")]
+mod picture;
+
+pub(super) use ellipse::Ellipse;
+pub use error::BonesError;
+#[cfg(feature = "render")]
+pub(super) use file::BoneSetLoader;
+pub(super) use graph::join;
+pub(crate) use mask::Pixels;
+#[cfg(feature = "render")]
+pub(super) use mask::bones as of_pixels;
+#[cfg(feature = "render")]
+pub(super) use picture::{cut, pixels};
+
 use bevy::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -142,15 +161,115 @@ impl Default for MaskSettings {
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[reflect(Default, Debug, PartialEq, Clone)]
 pub enum MaskKind {
-    /// [`Color`](Self::Color) if there are opaque pixels of at least two colours, black among them or
-    /// not; else [`Alpha`](Self::Alpha).
+    /// [`Color`](Self::Color) if an opaque pixel is other than grey; else [`Bright`](Self::Bright) if there
+    /// are dark and bright opaque pixels; else [`Alpha`](Self::Alpha).
     #[default]
     Auto,
     /// Opaque pixels that touch one another, at corners too, are a bone, whatever their colour.
     Alpha,
+    /// Opaque pixels that are brighter than half, likewise: white bones on black, with soft edges.
+    Bright,
     /// Opaque pixels of one colour that touch one another are a bone, even where bones of two colours
-    /// touch. Black is background.
+    /// touch. Black is background. Draw it without soft edges.
     Color,
+}
+
+/// More bones than this in one ragdoll are refused.
+pub(super) const MAX_BONES: u64 = 1024;
+
+/// A semi-axis shorter than this part of the longest of all bones is refused: its inertia would be no number
+/// beside the others'.
+const LEAST_RADIUS: f32 = 1e-3;
+
+impl BoneSet {
+    /// These bones, joined where they touch or are near.
+    pub fn new(bones: Vec<Bone>) -> Self {
+        Self { bones, joints: Vec::new() }
+    }
+
+    /// The bones that a mask of `size` pixels shows, given as sRGB colours and alpha, row by row from the
+    /// top: in the order of their highest pixels, and from left to right.
+    ///
+    /// # Errors
+    ///
+    /// Where it shows none, only small ones, hundreds of specks or too many bones, or where there are not
+    /// as many pixels as `size` says.
+    pub fn from_pixels(
+        size: UVec2,
+        rgba: &[[u8; 4]],
+        settings: &MaskSettings,
+    ) -> Result<Self, BonesError> {
+        let wanted = u64::from(size.x) * u64::from(size.y);
+        if wanted != rgba.len() as u64 || wanted > u64::from(u32::MAX) {
+            let reason = format!("it has {} pixels, not {} x {}", rgba.len(), size.x, size.y);
+            return Err(BonesError::Unreadable { what: "mask of the bones", reason });
+        }
+        let pixels = Pixels { size, rgba: rgba.to_vec() };
+        Ok(Self::new(mask::bones(&pixels, settings)?.0))
+    }
+
+    /// Checks every bone and joint.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that is wrong.
+    pub fn validate(&self) -> Result<(), BonesError> {
+        validate_bones(&self.bones)?;
+        let count = self.bones.len();
+        for (index, joint) in self.joints.iter().enumerate() {
+            let [first, second] = joint.bones;
+            let known = |bone: u32| (bone as usize) < count;
+            let placed = joint.anchor.is_none_or(Vec2::is_finite);
+            if !known(first) || !known(second) || first == second || !placed {
+                return Err(BonesError::BadJoint { index, first, second, count });
+            }
+            validate_limits("joint", index, joint.limits)?;
+        }
+        Ok(())
+    }
+}
+
+/// Checks bones, and that there are any.
+pub(super) fn validate_bones(bones: &[Bone]) -> Result<(), BonesError> {
+    if bones.is_empty() {
+        return Err(BonesError::None);
+    }
+    if bones.len() as u64 > MAX_BONES {
+        return Err(BonesError::TooMany { count: bones.len() as u64, most: MAX_BONES });
+    }
+    let longest = bones.iter().map(|bone| bone.radii.max_element()).fold(0.0f32, f32::max);
+    for (index, bone) in bones.iter().enumerate() {
+        let bad = |what, value| Err(BonesError::BadBone { index, what, value });
+        // A coordinate of a million picture heights cannot be meant, and would leave no digits.
+        for (what, value) in
+            [("center.x", bone.center.x), ("center.y", bone.center.y), ("angle", bone.angle)]
+        {
+            if !(value.abs() < 1e6) {
+                return bad(what, value);
+            }
+        }
+        for (what, value) in [("radii.x", bone.radii.x), ("radii.y", bone.radii.y)] {
+            if !(value > 1e-9 && value < 1e6 && value >= LEAST_RADIUS * longest) {
+                return bad(what, value);
+            }
+        }
+        validate_limits("bone", index, bone.limits)?;
+    }
+    Ok(())
+}
+
+fn validate_limits(
+    what: &'static str,
+    index: usize,
+    limits: Option<[f32; 2]>,
+) -> Result<(), BonesError> {
+    let Some([least, greatest]) = limits else { return Ok(()) };
+    let half = core::f32::consts::PI;
+    if (-half..=0.0).contains(&least) && (0.0..=half).contains(&greatest) {
+        Ok(())
+    } else {
+        Err(BonesError::BadLimits { what, index, least, greatest })
+    }
 }
 
 /// Two numbers as `(x, y)`.

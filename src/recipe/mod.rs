@@ -19,6 +19,8 @@ mod live;
 mod mesh_obstacle;
 mod pins;
 mod plan;
+mod ragdoll_input;
+mod ragdoll_plan;
 mod rope;
 #[cfg(feature = "render")]
 mod source;
@@ -27,7 +29,7 @@ mod sprite_ragdoll;
 mod weld;
 
 pub use crate::particle::BuiltScale;
-pub use bones::{Bone, BoneJoint, BoneSet, BoneSource, MaskKind, MaskSettings};
+pub use bones::{Bone, BoneJoint, BoneSet, BoneSource, BonesError, MaskKind, MaskSettings};
 pub use build::{BodyBuilt, BodyFailed, BuiltFrom, Rebuild, RecipeMade};
 pub use cloth::{Cloth, ClothMass, ClothShape, ClothTopology, grid_triangles};
 pub use error::BuildError;
@@ -51,7 +53,10 @@ use crate::solver::PliantSystems;
 use bevy::prelude::*;
 
 /// Builds bodies. Systems in run order, in [`PliantSystems::Build`]: `notice_other_meshes`,
-/// `make_mesh_obstacles` (feature `render`), `build::<Cloth>`, `build::<Rope>`.
+/// `make_mesh_obstacles` (feature `render`), `build::<Cloth>`, `build::<Rope>`, `build::<SpriteRagdoll>`; in
+/// `PreUpdate`: `forget_changed` (feature `render`).
+///
+/// It adds the asset [`BoneSet`] and its loader to an app that has an `AssetPlugin` by then.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RecipePlugin;
 
@@ -61,12 +66,16 @@ impl Plugin for RecipePlugin {
             .register_type::<BuiltFrom<Cloth>>()
             .register_type::<Rope>()
             .register_type::<BuiltFrom<Rope>>()
+            .register_type::<SpriteRagdoll>()
+            .register_type::<BuiltFrom<SpriteRagdoll>>()
             .register_type::<BuiltScale>()
             .register_type::<RecipeMade>()
             .add_observer(build::on_rebuild)
             .add_systems(
                 crate::solver::PliantSchedule,
-                (build::build::<Cloth>, build::build::<Rope>).chain().in_set(PliantSystems::Build),
+                (build::build::<Cloth>, build::build::<Rope>, build::build::<SpriteRagdoll>)
+                    .chain()
+                    .in_set(PliantSystems::Build),
             );
         #[cfg(feature = "render")]
         app.register_type::<MeshObstacle>().add_systems(
@@ -76,7 +85,28 @@ impl Plugin for RecipePlugin {
                 .before(build::build::<Cloth>)
                 .in_set(PliantSystems::Build),
         );
+        #[cfg(feature = "render")]
+        add_bones(app);
     }
+}
+
+/// What reads bones from pictures and files.
+#[cfg(feature = "render")]
+fn add_bones(app: &mut App) {
+    use bevy::ecs::message::Messages;
+    if app.world().contains_resource::<AssetServer>() {
+        app.init_asset::<BoneSet>().init_asset_loader::<bones::BoneSetLoader>();
+    }
+    app.init_resource::<ragdoll_input::KnownPictures>().add_systems(
+        PreUpdate,
+        (
+            ragdoll_input::forget_changed::<Image>
+                .run_if(resource_exists::<Messages<AssetEvent<Image>>>),
+            ragdoll_input::forget_changed::<BoneSet>
+                .run_if(resource_exists::<Messages<AssetEvent<BoneSet>>>),
+        )
+            .chain(),
+    );
 }
 
 /// What other rooms' tests need of this one.
