@@ -168,6 +168,7 @@ struct Joint {
     limits: JointLimits,
     /// Least and greatest angle in the plane (rad).
     flat_limits: [f32; 2],
+    gains: plane::Gains,
     /// λ of the point (N s²).
     multiplier: Vec3,
     used: bool,
@@ -213,6 +214,7 @@ impl LaneConstraint<2> for JointConstraint {
                 compliance: clamp_compliance(joint.compliance),
                 spring: Spring::new(joint.torsion_compliance, joint.spin_damping),
                 flat_limits: joint.limits.in_plane(),
+                gains: plane::Gains::default(),
                 limits: match joint.limits {
                     JointLimits::Hinge { axis, min, max } => {
                         JointLimits::Hinge { axis: axis.normalize_or(Vec3::Z), min, max }

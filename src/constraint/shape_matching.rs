@@ -364,7 +364,7 @@ impl CompiledShape {
             // sin and cos of what is left of the way to R R̄.
             let sin = now.perp_dot(turn);
             let angle = if every { fraction * sin } else { ops::atan2(sin, now.dot(turn)) };
-            oriented.turn_by(Vec3::Z * angle);
+            oriented.turn_in_plane(angle);
         }
     }
 

@@ -117,34 +117,48 @@ impl Spring {
         }
     }
 
+    /// What it needs in the plane for a pair whose summed inverse inertia is `ease`.
+    pub fn in_plane(&self, ease: f32, h: f32) -> [FlatGain; 2] {
+        [FlatGain::new(self.spring(ease, h), ease), FlatGain::new(self.damper(ease, h), ease)]
+    }
+
     /// How far the second particle must turn in the plane relative to the first toward rest, from which it
     /// is `angle` away (rad).
     #[inline]
-    pub fn turn_in_plane(&mut self, angle: f32, ease: f32, h: f32) -> f32 {
-        if !self.is_stiff() {
-            return 0.0;
-        }
-        let k = self.spring(ease, h);
-        advance(&mut self.spring_multiplier.z, k, angle, ease)
+    pub fn turn_in_plane(&mut self, angle: f32, gain: &FlatGain) -> f32 {
+        gain.advance(&mut self.spring_multiplier.z, angle)
     }
 
     /// How far to slow its relative spin, by which it has turned by `drift` in this substep (rad).
     #[inline]
-    pub fn damp_in_plane(&mut self, drift: f32, ease: f32, h: f32) -> f32 {
-        let k = self.damper(ease, h);
-        advance(&mut self.damper_multiplier.z, k, drift, ease)
+    pub fn damp_in_plane(&mut self, drift: f32, gain: &FlatGain) -> f32 {
+        gain.advance(&mut self.damper_multiplier.z, drift)
     }
 }
 
-/// One step of λ against the turn `angle`; returns the turn that it makes.
-#[inline]
-fn advance(multiplier: &mut f32, k: f32, angle: f32, ease: f32) -> f32 {
-    let step = -(k * angle + *multiplier) / (k * ease + 1.0);
-    if !step.is_finite() {
-        return 0.0;
+/// What a spring or a damper k does in the plane, prepared.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct FlatGain {
+    k: f32,
+    /// 1/(k J⁻¹ + 1).
+    share: f32,
+    /// J⁻¹, summed over the pair.
+    ease: f32,
+}
+
+impl FlatGain {
+    fn new(k: f32, ease: f32) -> Self {
+        let share = 1.0 / (k * ease + 1.0);
+        if k.is_finite() && share.is_finite() { Self { k, share, ease } } else { Self::default() }
     }
-    *multiplier += step;
-    step * ease
+
+    /// One step of λ against the turn `angle`; returns the turn that it makes (rad).
+    #[inline]
+    fn advance(&self, multiplier: &mut f32, angle: f32) -> f32 {
+        let step = -(self.k * angle + *multiplier) * self.share;
+        *multiplier += step;
+        step * self.ease
+    }
 }
 
 /// Turns the pair back from the relative turn `angle` (rad, world axes) by a force that grows with it as

@@ -112,7 +112,7 @@ impl Oriented {
     }
 
     /// The same by `angle` (rad) about z, for one whose body is planar.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn turn_in_plane(&mut self, angle: f32) {
         self.rotation = turned_in_plane(self.rotation, angle);
         self.turn.z += angle;

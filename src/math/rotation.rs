@@ -7,17 +7,26 @@ use bevy::math::{Mat3A, Quat, Vec3, Vec3A, ops};
 pub fn rotation_from_vector(angle: Vec3) -> Quat {
     let half = 0.5 * angle;
     let squared = half.length_squared();
-    let (sinc, cos) = if squared < 0.01 {
-        // Sums by their series, exact to f32: without root or table.
-        let sinc = 1.0 - squared / 6.0 * (1.0 - squared / 20.0);
-        (sinc, 1.0 - squared / 2.0 * (1.0 - squared / 12.0 * (1.0 - squared / 30.0)))
-    } else {
+    let (sinc, cos) = small_sinc_cos(squared).unwrap_or_else(|| {
         let half_angle = squared.sqrt();
         let (sin, cos) = ops::sin_cos(half_angle);
         (sin / half_angle, cos)
-    };
+    });
     let v = half * sinc;
     Quat::from_xyzw(v.x, v.y, v.z, cos)
+}
+
+/// sin(x)/x and cos(x) of a small x by their series in x², exact to f32: without root, table or division.
+#[inline(always)]
+fn small_sinc_cos(squared: f32) -> Option<(f32, f32)> {
+    const SINC: [f32; 3] = [-1.0 / 6.0, 1.0 / 120.0, -1.0 / 5040.0];
+    const COS: [f32; 3] = [-0.5, 1.0 / 24.0, -1.0 / 720.0];
+    if squared < 1e-4 {
+        // What constraints turn in a substep is mostly this small.
+        return Some((1.0 + squared * SINC[0], 1.0 + squared * COS[0]));
+    }
+    let series = |c: [f32; 3]| 1.0 + squared * (c[0] + squared * (c[1] + squared * c[2]));
+    (squared < 0.01).then(|| (series(SINC), series(COS)))
 }
 
 /// The shortest rotation vector (rad) of `rotation`, at most π long.
@@ -55,15 +64,12 @@ pub fn planar_angle(rotation: Quat) -> f32 {
 }
 
 /// `rotation`, a turn about z, turned by `angle` (rad) about z, kept at unit length.
-#[inline]
+#[inline(always)]
 pub fn turned_in_plane(rotation: Quat, angle: f32) -> Quat {
     let half = 0.5 * angle;
-    let squared = half * half;
-    let (sin, cos) = if squared < 0.01 {
-        let sin = half * (1.0 - squared / 6.0 * (1.0 - squared / 20.0));
-        (sin, 1.0 - squared / 2.0 * (1.0 - squared / 12.0 * (1.0 - squared / 30.0)))
-    } else {
-        ops::sin_cos(half)
+    let (sin, cos) = match small_sinc_cos(half * half) {
+        Some((sinc, cos)) => (half * sinc, cos),
+        None => ops::sin_cos(half),
     };
     let (z, w) = (rotation.z * cos + rotation.w * sin, rotation.w * cos - rotation.z * sin);
     unit_or(Quat::from_xyzw(0.0, 0.0, z, w), rotation)

@@ -2,10 +2,42 @@
 
 use super::{Joint, MAX_TURN_SPEED};
 use crate::{
-    constraint::LaneParticles,
+    constraint::{
+        LaneParticles,
+        torsion::{FlatGain, Spring},
+    },
     math::{rotation::planar_angle, shape_matching::planar_rotation},
 };
 use bevy::prelude::*;
+
+/// What a joint does in the plane, prepared for substeps of `h` seconds and particles as easy to turn as
+/// `ease` says (1/(kg m²)).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Gains {
+    h: f32,
+    ease: [f32; 2],
+    /// Parts of a relative turn that each particle takes.
+    share: [f32; 2],
+    /// Greatest relative turn (rad).
+    most: f32,
+    spring: FlatGain,
+    damper: FlatGain,
+}
+
+impl Gains {
+    fn new(spring: &Spring, ease: [f32; 2], h: f32) -> Self {
+        let sum = ease[0] + ease[1];
+        // Not above 0 includes what is not a number.
+        let turns = sum > 0.0;
+        if !turns {
+            return Self { h, ease, ..default() };
+        }
+        let share = ease.map(|ease| ease / sum);
+        let most = MAX_TURN_SPEED * h / share[0].max(share[1]);
+        let [spring, damper] = spring.in_plane(sum, h);
+        Self { h, ease, share, most, spring, damper }
+    }
+}
 
 /// A particle of a joint.
 #[derive(Clone, Copy)]
@@ -50,17 +82,12 @@ impl Joint {
                 .oriented(i, lane)
                 .map_or(End { rotation: Quat::IDENTITY, ease: 0.0, before: 0.0, turned: 0.0 }, end)
         });
-        let ease = ends[0].ease + ends[1].ease;
-        if ease > 0.0 {
-            self.turn_back(&mut ends, h);
-        }
+        self.turn_back(&mut ends, h);
         let at = [0, 1].map(|i| particles.position(i, lane).truncate().truncate());
         let push = self.pull_together(&mut ends, at, weights, h);
-        if ease > 0.0 {
-            let drift = ends[1].before + ends[1].turned - ends[0].before - ends[0].turned;
-            let angle = self.spring.damp_in_plane(drift, ease, h);
-            turn_apart(&mut ends, angle, h);
-        }
+        let drift = ends[1].before + ends[1].turned - ends[0].before - ends[0].turned;
+        let angle = self.spring.damp_in_plane(drift, &self.gains.damper);
+        self.gains.turn_apart(&mut ends, angle);
         for (i, end) in ends.into_iter().enumerate() {
             let sign = if i == 0 { -weights[0] } else { weights[1] };
             particles.shift(i, lane, (sign * push).extend(0.0).extend(0.0));
@@ -70,6 +97,10 @@ impl Joint {
 
     /// Torsion and limits.
     fn turn_back(&mut self, ends: &mut [End; 2], h: f32) {
+        let ease = ends.map(|end| end.ease);
+        if (self.gains.h, self.gains.ease) != (h, ease) {
+            self.gains = Gains::new(&self.spring, ease, h);
+        }
         let [min, max] = self.flat_limits;
         let limited = min > f32::NEG_INFINITY || max < f32::INFINITY;
         if !(limited || self.spring.is_stiff()) {
@@ -77,10 +108,10 @@ impl Joint {
         }
         let turn = ends[0].rotation.conjugate() * ends[1].rotation * self.rest_rotation.conjugate();
         let mut angle = planar_angle(turn);
-        let ease = ends[0].ease + ends[1].ease;
-        angle += turn_apart(ends, self.spring.turn_in_plane(angle, ease, h), h);
-        // The least first, so that limits the wrong way round are no panic.
-        turn_apart(ends, angle.max(min).min(max) - angle, h);
+        let back = self.spring.turn_in_plane(angle, &self.gains.spring);
+        angle += self.gains.turn_apart(ends, back);
+        // Not clamped, so that limits the wrong way round are no panic.
+        self.gains.turn_apart(ends, angle.max(min).min(max) - angle);
     }
 
     /// Pulls the two points together; returns λ, the push on the second (N s²).
@@ -118,20 +149,15 @@ impl Joint {
     }
 }
 
-/// Turns the second relative to the first by `angle` (rad), or as far as it may; returns how far.
-fn turn_apart(ends: &mut [End; 2], angle: f32, h: f32) -> f32 {
-    let sum = ends[0].ease + ends[1].ease;
-    // Not above 0 includes what is not a number.
-    let usable = angle != 0.0 && sum > 0.0;
-    if !usable {
-        return 0.0;
+impl Gains {
+    /// Turns the second relative to the first by `angle` (rad), or as far as it may; returns how far.
+    #[inline]
+    fn turn_apart(&self, ends: &mut [End; 2], angle: f32) -> f32 {
+        let angle = angle.max(-self.most).min(self.most);
+        ends[0].turned -= self.share[0] * angle;
+        ends[1].turned += self.share[1] * angle;
+        angle
     }
-    let most = MAX_TURN_SPEED * h * sum / ends[0].ease.max(ends[1].ease);
-    let angle = angle.clamp(-most, most);
-    let unit = angle / sum;
-    ends[0].turned -= unit * ends[0].ease;
-    ends[1].turned += unit * ends[1].ease;
-    angle
 }
 
 #[cfg(test)]
