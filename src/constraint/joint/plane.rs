@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn the_plane_gives_what_space_gives() {
-        let mut flat = [end(0.4, 6.0), end(-1.8, 4.0)];
+        let mut flat = [end(0.4, 6.0), end(-0.14, 4.0)];
         let mut solid = flat.map(|end| {
             let mut oriented = Oriented::new(0, Entity::PLACEHOLDER, true);
             oriented.rotation = end.rotation;
@@ -189,7 +189,7 @@ mod tests {
             .with_spin_damping(4.0)
             .with_limits(JointLimits::planar(-0.5, 2.0));
         let (mut a, mut b) = (joint(&description), joint(&description));
-        let (at, h) = ([Vec2::ZERO, Vec2::new(0.4, 0.1)], 0.1);
+        let (at, h) = ([Vec2::ZERO, Vec2::new(0.4, 0.1)], 0.01);
         a.turn_back(&mut flat, h);
         let push = a.pull_together(&mut flat, at, [1.0, 2.0], h);
         b.turn_back_in_space(&mut solid, h);
