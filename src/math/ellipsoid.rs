@@ -135,6 +135,7 @@ fn usable(radii: Vec3A) -> Vec3A {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bevy::math::Mat3;
 
     #[test]
     fn no_point_lies_further_along_the_normal() {
@@ -167,18 +168,28 @@ mod tests {
         let cases = data["support"].as_array().expect("cases");
         assert!(cases.len() > 20);
         for case in cases {
-            let number = |key: &str| case[key].as_f64().expect("a number") as f32;
-            let pair = |key: &str| {
-                let part = |i: usize| case[key][i].as_f64().expect("a number") as f32;
-                Vec3A::new(part(0), part(1), 0.0)
+            let number = |value: &serde_json::Value| value.as_f64().expect("a number") as f32;
+            let vector = |value: &serde_json::Value| {
+                let part = |i: usize| value.get(i).map_or(0.0, number);
+                Vec3::new(part(0), part(1), part(2))
             };
-            let radii = Vec3::new(number("a"), number("b"), 0.3);
-            let rotation = Quat::from_rotation_z(number("phi"));
-            for shape in [Ellipsoid::flat(rotation, radii), Ellipsoid::new(rotation, radii)] {
-                let n = pair("n");
-                assert!((shape.support(n) - number("support")).abs() < 1e-6, "{case}");
+            let shapes = if case["phi"].is_null() {
+                // Its rows, and so the columns of the transposed.
+                let rows = core::array::from_fn(|i| vector(&case["R"][i]));
+                let [x, y, z] = rows;
+                let rotation = Quat::from_mat3(&Mat3::from_cols(x, y, z).transpose());
+                vec![Ellipsoid::new(rotation, vector(&case["radii"]))]
+            } else {
+                let radii = Vec3::new(number(&case["a"]), number(&case["b"]), 0.3);
+                let rotation = Quat::from_rotation_z(number(&case["phi"]));
+                vec![Ellipsoid::flat(rotation, radii), Ellipsoid::new(rotation, radii)]
+            };
+            for shape in shapes {
+                let n = Vec3A::from(vector(&case["n"]));
+                assert!((shape.support(n) - number(&case["support"])).abs() < 1e-6, "{case}");
                 let offset = shape.contact_offset(n);
-                assert!(offset.distance(pair("contact_offset")) < 2e-6, "{case}: {offset}");
+                let expected = Vec3A::from(vector(&case["contact_offset"]));
+                assert!(offset.distance(expected) < 2e-6, "{case}: {offset}");
             }
         }
     }
