@@ -124,10 +124,12 @@ pub struct BodySettings {
     pub ellipsoid_contact: EllipsoidContact,
     /// Whether its particles touch one another: at twice the radius, or at the mean length of its edges
     /// (distance constraints) where that is more, so that no edge fits between particles. Those that a
-    /// constraint joins do not touch. Default: false.
+    /// constraint joins do not touch. Oriented particles touch as ellipsoids, but for those that share a joint
+    /// or a neighbour; how far two overlap at rest is left to them. Default: false.
     pub self_contact: bool,
     /// Whether its particles touch those of other bodies that have this too, where their layers meet:
-    /// at the sum of both radii, each raised to half the mean edge as above. Default: false.
+    /// at the sum of both radii, each raised to half the mean edge as above; oriented particles as ellipsoids.
+    /// Default: false.
     pub soft_contact: bool,
     /// Drag coefficient `C_D` of its surface or line in the [`Air`](super::Air): 1.2 is a plate or a
     /// cylinder across the wind. One that is not a positive number counts as 0. Default: 1.2.
