@@ -28,15 +28,15 @@
 //! alone: [`OrientationUpdate::CentreOnly`].
 
 use super::{
-    Constraint, GroupConstraint, GroupForm, GroupMasses, GroupParticles, clamp_compliance,
+    Constraint, GroupConstraint, GroupForm, GroupMasses, GroupParticles, Oriented, clamp_compliance,
 };
 use crate::math::{
     rotation::vector_from_rotation,
-    shape_matching::{axial, fit_planar, fit_rotation, planar_rotation, resting_moment},
+    shape_matching::{fit_planar, fit_rotation, planar_rotation, resting_moment, torque},
 };
 use bevy::{
     ecs::entity::MapEntities,
-    math::{Mat3, ops},
+    math::{Mat3A, Vec3A, Vec4, Vec4Swizzles, ops},
     prelude::*,
 };
 
@@ -133,21 +133,45 @@ impl ShapeMatchingConstraint {
     }
 }
 
-/// A member as the kernel has it.
-#[derive(Clone, Copy, Debug, Default)]
+/// A member as the user gave it.
+#[derive(Clone, Copy, Debug)]
 struct Member {
-    /// Rest position; after weighing, relative to the rest centre (m).
-    rest: Vec3,
-    rest_rotation: Quat,
     position: Vec3,
+    rotation: Quat,
+    /// Whether another explicit group has it too.
+    shared: bool,
+}
+
+/// A member in the plane.
+#[derive(Clone, Copy, Debug)]
+struct FlatMember {
+    /// Relative to the rest centre (m).
+    rest: Vec2,
+    /// (w, z) of the rest orientation.
+    rest_rotation: Vec2,
+    /// Mass in the sums (kg).
+    mass: f32,
+    /// Moment of inertia in the sums (kg m²); 0 where its orientation does not count.
+    inertia: f32,
+    free: bool,
+    turns: bool,
+}
+
+/// A member in space.
+#[derive(Clone, Copy, Debug)]
+struct SolidMember {
+    /// Relative to the rest centre (m).
+    rest: Vec3A,
+    rest_rotation: Quat,
+    /// m/5 diag(a², b², c²) R̄ᵀ (kg m²); 0 where its orientation does not count.
+    moment: Mat3A,
+    /// Aᵢ (kg m²), as this projection found it.
+    now: Mat3A,
     /// Mass in the sums (kg).
     mass: f32,
     free: bool,
     turns: bool,
-    /// Whether another explicit group has it too.
     shared: bool,
-    /// m/5 diag(a², b², c²) R̄ᵀ, or J as its first entry in the plane; 0 where its orientation does not count.
-    moment: Mat3,
 }
 
 /// A shape-matching group in the solver.
@@ -158,10 +182,14 @@ pub struct CompiledShape {
     orientation: OrientationUpdate,
     compliance: f32,
     rotation: Quat,
-    /// Mass of the free members, and of all as the sums have it (kg).
+    /// Mass of the free members (kg), and the inverse of that of all as the sums have it.
     free_mass: f32,
-    total_mass: f32,
+    per_mass: f32,
     planar: bool,
+    flat: Vec<FlatMember>,
+    /// Cosine and sine of the rotation in the plane.
+    turn: Vec2,
+    solid: Vec<SolidMember>,
 }
 
 impl Constraint for ShapeMatchingConstraint {
@@ -182,27 +210,31 @@ impl GroupConstraint for ShapeMatchingConstraint {
     }
 
     fn compile(&self) -> CompiledShape {
+        let usable = self.rotation.is_finite() && self.rotation.length_squared() > 1e-6;
+        let rotation = if !usable {
+            Quat::IDENTITY
+        } else if self.rotation.is_normalized() {
+            self.rotation
+        } else {
+            self.rotation.normalize()
+        };
         let member = |m: &GroupMember| Member {
             position: m.position,
-            rest_rotation: m.rotation.normalize(),
-            ..default()
+            rotation: m.rotation.normalize(),
+            shared: false,
         };
-        let usable = self.rotation.is_finite() && self.rotation.length_squared() > 1e-6;
         CompiledShape {
             members: self.members.iter().map(member).collect(),
             kind: self.kind,
             orientation: self.orientation,
             compliance: clamp_compliance(self.compliance),
-            rotation: if !usable {
-                Quat::IDENTITY
-            } else if self.rotation.is_normalized() {
-                self.rotation
-            } else {
-                self.rotation.normalize()
-            },
+            rotation,
             free_mass: 0.0,
-            total_mass: 0.0,
+            per_mass: 0.0,
             planar: false,
+            flat: Vec::new(),
+            turn: planar_rotation(rotation),
+            solid: Vec::new(),
         }
     }
 
@@ -225,34 +257,53 @@ impl GroupConstraint for ShapeMatchingConstraint {
 
     fn weigh(shape: &mut CompiledShape, masses: &GroupMasses<'_>) {
         shape.planar = masses.is_planar();
-        (shape.free_mass, shape.total_mass) = (0.0, 0.0);
+        let free = |i: usize| masses.weight(i) > 0.0;
+        let weight = |i: usize| if free(i) { 1.0 } else { HELD_WEIGHT };
+        let mut total = 0.0;
+        shape.free_mass = 0.0;
         let mut centre = Vec3::ZERO;
-        for (i, member) in shape.members.iter_mut().enumerate() {
+        for (i, member) in shape.members.iter().enumerate() {
             let mass = masses.mass(i);
-            member.free = masses.weight(i) > 0.0;
-            member.mass = if member.free { mass } else { HELD_WEIGHT * mass };
-            shape.total_mass += member.mass;
-            shape.free_mass += if member.free { mass } else { 0.0 };
-            centre += member.mass * member.position;
-            member.moment = Mat3::ZERO;
-            member.turns = false;
-            if let Some(oriented) = masses.oriented(i) {
-                member.turns = !oriented.held;
-                if !member.shared && shape.planar {
-                    let weight = if member.free { 1.0 } else { HELD_WEIGHT };
-                    member.moment.x_axis.x = weight * oriented.inertia.z;
-                } else if !member.shared {
-                    let rest = member.rest_rotation;
-                    member.moment = resting_moment(member.mass, oriented.radii, rest);
-                }
+            total += weight(i) * mass;
+            shape.free_mass += if free(i) { mass } else { 0.0 };
+            centre += weight(i) * mass * member.position;
+        }
+        // Not above 0 includes what is not a number.
+        shape.per_mass = if total > 0.0 && total.is_finite() { total.recip() } else { 0.0 };
+        centre *= shape.per_mass;
+        (shape.flat, shape.solid) = (Vec::new(), Vec::new());
+        for (i, member) in shape.members.iter().enumerate() {
+            let oriented = masses.oriented(i);
+            let counts = oriented.filter(|_| !member.shared);
+            let (mass, free) = (weight(i) * masses.mass(i), free(i));
+            let turns = oriented.is_some_and(|o| !o.held);
+            if shape.planar {
+                shape.flat.push(FlatMember {
+                    rest: (member.position - centre).truncate(),
+                    rest_rotation: Vec2::new(member.rotation.w, member.rotation.z),
+                    mass,
+                    inertia: counts.map_or(0.0, |o| weight(i) * o.inertia.z),
+                    free,
+                    turns,
+                });
+            } else {
+                let moment = |o: &Oriented| resting_moment(mass, o.radii, member.rotation);
+                shape.solid.push(SolidMember {
+                    rest: (member.position - centre).into(),
+                    rest_rotation: member.rotation,
+                    moment: counts.map_or(Mat3A::ZERO, |o| moment(o).into()),
+                    now: Mat3A::ZERO,
+                    mass,
+                    free,
+                    turns,
+                    shared: member.shared,
+                });
             }
         }
-        centre *= if shape.total_mass > 0.0 { shape.total_mass.recip() } else { 0.0 };
-        shape.members.iter_mut().for_each(|m| m.rest = m.position - centre);
     }
 
     fn project(shape: &mut CompiledShape, particles: &mut GroupParticles<'_>) {
-        if !(shape.free_mass > 0.0 && shape.total_mass.is_finite()) {
+        if !(shape.free_mass > 0.0 && shape.per_mass > 0.0) {
             return;
         }
         let h = particles.h();
@@ -265,7 +316,7 @@ impl GroupConstraint for ShapeMatchingConstraint {
     }
 
     fn store(&mut self, shape: &CompiledShape) {
-        self.rotation = shape.rotation;
+        self.rotation = if shape.planar { quat_of(shape.turn) } else { shape.rotation };
     }
 }
 
@@ -277,118 +328,102 @@ impl CompiledShape {
     }
 
     fn project_planar(&mut self, particles: &mut GroupParticles<'_>, fraction: f32) {
+        let GroupParticles { position, turning, slots, .. } = particles;
+        let slots = *slots;
         // Relative to the first member, so that nothing is lost to the distance from the origin.
-        let first = particles.position(0);
+        let first = position[slots[0] as usize].xy();
         let (mut z, mut centre) = (Vec2::ZERO, Vec2::ZERO);
-        for (i, member) in self.members.iter().enumerate() {
-            let x = (particles.position(i) - first).truncate();
-            let (m, r) = (member.mass, member.rest);
-            centre += m * x;
-            // x conj r̄; the centre drops out, since Σ m r̄ = 0.
-            z += m * Vec2::new(x.x * r.x + x.y * r.y, x.y * r.x - x.x * r.y);
-            let inertia = member.moment.x_axis.x;
-            if inertia > 0.0
-                && let Some(oriented) = particles.oriented(i)
+        for (member, &slot) in self.flat.iter().zip(slots) {
+            let x = position[slot as usize].xy() - first;
+            let (weighted, r) = (member.mass * x, member.rest);
+            centre += weighted;
+            // m x conj r̄; the centre drops out, since Σ m r̄ = 0.
+            z += Vec2::new(weighted.dot(r), weighted.y * r.x - weighted.x * r.y);
+            if member.inertia > 0.0
+                && let Some(oriented) = turning.get(slot)
             {
-                z += inertia * planar_rotation(since_rest(oriented.rotation, member));
+                z += member.inertia * member.since_rest(oriented.rotation);
             }
         }
-        centre /= self.total_mass;
-        let turn = fit_planar(z, planar_rotation(self.rotation));
-        self.rotation = half_turn(turn, self.rotation);
-        let free_turn = self.orientation == OrientationUpdate::EveryMember;
-        for i in 0..self.members.len() {
-            let member = &self.members[i];
+        centre *= self.per_mass;
+        self.turn = fit_planar(z, self.turn);
+        let (turn, middle) = (self.turn, first + centre);
+        let every = self.orientation == OrientationUpdate::EveryMember;
+        for (i, (member, &slot)) in self.flat.iter().zip(slots).enumerate() {
             if member.free {
-                let goal = centre + turn.rotate(member.rest.truncate());
-                let x = (particles.position(i) - first).truncate();
-                particles.shift(i, (fraction * (goal - x)).extend(0.0));
+                let at = &mut position[slot as usize];
+                let x = at.xy() - middle;
+                let change = fraction * (turn.rotate(member.rest) - x);
+                *at += Vec4::new(change.x, change.y, 0.0, 0.0);
             }
-            if !member.turns {
+            if !(member.turns && (every || self.takes_all(i))) {
                 continue;
             }
-            let Some(oriented) = particles.oriented(i) else { continue };
-            let now = planar_rotation(since_rest(oriented.rotation, member));
+            let Some(oriented) = turning.get_mut(slot) else { continue };
+            let now = member.since_rest(oriented.rotation);
             // sin and cos of what is left of the way to R R̄.
-            let (sin, cos) = (turn.y * now.x - turn.x * now.y, turn.dot(now));
-            let angle = if self.takes_all(i) {
-                ops::atan2(sin, cos)
-            } else if free_turn {
-                fraction * sin
-            } else {
-                continue;
-            };
-            particles.turn(i, Vec3::Z * angle);
+            let sin = now.perp_dot(turn);
+            let angle = if every { fraction * sin } else { ops::atan2(sin, now.dot(turn)) };
+            oriented.turn_by(Vec3::Z * angle);
         }
     }
 
     fn project_spatial(&mut self, particles: &mut GroupParticles<'_>, fraction: f32) {
-        let first = particles.position(0);
-        let (mut a, mut centre) = (Mat3::ZERO, Vec3::ZERO);
-        for (i, member) in self.members.iter().enumerate() {
-            let x = particles.position(i) - first;
+        let GroupParticles { position, turning, slots, .. } = particles;
+        let slots = *slots;
+        let first = Vec3A::from_vec4(position[slots[0] as usize]);
+        let (mut a, mut centre) = (Mat3A::ZERO, Vec3A::ZERO);
+        for (member, &slot) in self.solid.iter_mut().zip(slots) {
+            let x = Vec3A::from_vec4(position[slot as usize]) - first;
             let weighted = member.mass * x;
             centre += weighted;
             let r = member.rest;
-            a += Mat3::from_cols(weighted * r.x, weighted * r.y, weighted * r.z);
+            a += Mat3A::from_cols(weighted * r.x, weighted * r.y, weighted * r.z);
             if !member.shared
-                && let Some(oriented) = particles.oriented(i)
+                && let Some(oriented) = turning.get(slot)
             {
-                a += Mat3::from_quat(oriented.rotation) * member.moment;
+                member.now = Mat3A::from_quat(oriented.rotation) * member.moment;
+                a += member.now;
             }
         }
-        centre /= self.total_mass;
+        centre *= self.per_mass;
         self.rotation = fit_rotation(&a, self.rotation);
-        let axes = Mat3::from_quat(self.rotation);
-        for i in 0..self.members.len() {
-            let member = &self.members[i];
+        let (axes, middle) = (Mat3A::from_quat(self.rotation), first + centre);
+        let every = self.orientation == OrientationUpdate::EveryMember;
+        for (i, (member, &slot)) in self.solid.iter().zip(slots).enumerate() {
             if member.free {
-                let goal = centre + axes * member.rest;
-                let x = particles.position(i) - first;
-                particles.shift(i, fraction * (goal - x));
+                let at = &mut position[slot as usize];
+                let x = Vec3A::from_vec4(*at) - middle;
+                *at += Vec4::from((fraction * (axes * member.rest - x), 0.0));
             }
-            if !member.turns {
+            if !(member.turns && (every || self.takes_all(i))) {
                 continue;
             }
-            let Some(oriented) = particles.oriented(i) else { continue };
-            let angle = if self.takes_all(i) || (member.shared && self.free_turn()) {
+            let Some(oriented) = turning.get_mut(slot) else { continue };
+            let angle = if every && !member.shared {
+                fraction * oriented.inverse_inertia_times(torque(&axes, &member.now).into())
+            } else {
                 let goal = self.rotation * member.rest_rotation;
                 let left = vector_from_rotation(goal * oriented.rotation.conjugate());
-                if self.takes_all(i) { left } else { fraction * left }
-            } else if self.free_turn() {
-                let own = Mat3::from_quat(oriented.rotation) * member.moment;
-                let torque = axial(&(axes * own.transpose()));
-                fraction * oriented.inverse_inertia_times(torque)
-            } else {
-                continue;
+                if every { fraction * left } else { left }
             };
-            particles.turn(i, angle);
+            oriented.turn_by(angle);
         }
     }
+}
 
-    fn free_turn(&self) -> bool {
-        self.orientation == OrientationUpdate::EveryMember
+impl FlatMember {
+    /// Cosine and sine of its turn since its rest pose.
+    #[inline]
+    fn since_rest(&self, rotation: Quat) -> Vec2 {
+        let (w, z, rest) = (rotation.w, rotation.z, self.rest_rotation);
+        let (w, z) = (w * rest.x + z * rest.y, z * rest.x - w * rest.y);
+        // A quaternion of unit length turns by twice its angle.
+        Vec2::new(w * w - z * z, 2.0 * w * z)
     }
 }
 
-/// How a member has turned since its rest pose.
-#[inline]
-fn since_rest(rotation: Quat, member: &Member) -> Quat {
-    let (q, rest) = (rotation, member.rest_rotation);
-    // Both turn about z.
-    Quat::from_xyzw(0.0, 0.0, q.z * rest.w - q.w * rest.z, q.w * rest.w + q.z * rest.z)
-}
-
-/// The quaternion of a turn about z with these cosine and sine; `old` where that has no direction.
-#[inline]
-fn half_turn(turn: Vec2, old: Quat) -> Quat {
-    // The half angle's (cos, sin) has the direction of (1 + cos, sin).
-    let (w, z) = if turn.x > -0.5 {
-        (1.0 + turn.x, turn.y)
-    } else {
-        // Better conditioned near half a turn: (sin, 1 − cos).
-        (turn.y, 1.0 - turn.x)
-    };
-    let length = (w * w + z * z).sqrt();
-    if length > 0.0 { Quat::from_xyzw(0.0, 0.0, z / length, w / length) } else { old }
+/// The quaternion of a turn about z with these cosine and sine.
+fn quat_of(turn: Vec2) -> Quat {
+    Quat::from_rotation_z(ops::atan2(turn.y, turn.x))
 }

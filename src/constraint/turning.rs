@@ -1,6 +1,6 @@
 //! What kernels see of particles that turn.
 
-use crate::math::rotation::turned;
+use crate::math::rotation::{turned, turned_in_plane};
 use bevy::{
     math::{Mat3, Quat, Vec3},
     prelude::Entity,
@@ -100,21 +100,22 @@ impl Oriented {
         }
     }
 
-    /// P = R diag(a², b², c²) Rᵀ; without z where its body is planar.
-    pub(crate) fn covariance(&self) -> Mat3 {
-        let axes = Mat3::from_quat(self.rotation);
-        let mut squares = self.radii * self.radii;
-        if self.planar {
-            squares.z = 0.0;
-        }
-        axes * Mat3::from_diagonal(squares) * axes.transpose()
-    }
-
     /// Turns it by the vector `angle` (rad, world axes), and counts that as a constraint's work.
     #[inline]
     pub fn turn_by(&mut self, angle: Vec3) {
-        self.rotation = turned(self.rotation, angle);
-        self.turn += angle;
+        if self.planar {
+            self.turn_in_plane(angle.z);
+        } else {
+            self.rotation = turned(self.rotation, angle);
+            self.turn += angle;
+        }
+    }
+
+    /// The same by `angle` (rad) about z, for one whose body is planar.
+    #[inline]
+    pub(crate) fn turn_in_plane(&mut self, angle: f32) {
+        self.rotation = turned_in_plane(self.rotation, angle);
+        self.turn.z += angle;
     }
 
     /// How far it has turned since the start of the substep (rad): its own spin and what constraints added.

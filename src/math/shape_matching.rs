@@ -6,7 +6,7 @@
 //! answer from anywhere.
 
 use super::rotation::rotation_from_vector;
-use bevy::math::{DVec4, Mat3, Quat, Vec2, Vec3};
+use bevy::math::{DVec4, Mat3, Mat3A, Quat, Vec2, Vec3, Vec3A};
 
 /// Newton's method stops when a step is below this (rad).
 const FINE: f32 = 1e-3;
@@ -41,12 +41,20 @@ pub fn fit_planar(z: Vec2, old: Vec2) -> Vec2 {
 
 /// The axial vector of M − Mᵀ.
 #[inline]
-pub fn axial(m: &Mat3) -> Vec3 {
-    Vec3::new(m.y_axis.z - m.z_axis.y, m.z_axis.x - m.x_axis.z, m.x_axis.y - m.y_axis.x)
+fn axial(m: &Mat3A) -> Vec3A {
+    Vec3A::new(m.y_axis.z - m.z_axis.y, m.z_axis.x - m.x_axis.z, m.x_axis.y - m.y_axis.x)
+}
+
+/// The axial vector of R Aᵀ: the torque that turns what has the moment matrix `a` toward `rotation`.
+#[inline]
+pub fn torque(rotation: &Mat3A, a: &Mat3A) -> Vec3A {
+    a.x_axis.cross(rotation.x_axis)
+        + a.y_axis.cross(rotation.y_axis)
+        + a.z_axis.cross(rotation.z_axis)
 }
 
 /// The rotation that fits `a` best, started from `start`; that itself where `a` says nothing.
-pub fn fit_rotation(a: &Mat3, start: Quat) -> Quat {
+pub fn fit_rotation(a: &Mat3A, start: Quat) -> Quat {
     let size = a.x_axis.abs().max(a.y_axis.abs()).max(a.z_axis.abs()).max_element();
     if !(size > f32::MIN_POSITIVE && size.is_finite()) {
         return start;
@@ -68,8 +76,8 @@ pub fn fit_rotation(a: &Mat3, start: Quat) -> Quat {
 
 /// One step of Newton's method (rad, in the frame of `rotation`), or `None` where tr(RᵀA) is not concave.
 #[inline]
-fn newton_step(a: &Mat3, rotation: Quat) -> Option<Vec3> {
-    let b = Mat3::from_quat(rotation).transpose() * *a;
+fn newton_step(a: &Mat3A, rotation: Quat) -> Option<Vec3> {
+    let b = Mat3A::from_quat(rotation).transpose() * *a;
     let (xx, yy, zz) = (b.x_axis.x, b.y_axis.y, b.z_axis.z);
     let trace = xx + yy + zz;
     // A line of points leaves the turn about itself open: a little is added so that none is made.
@@ -100,8 +108,8 @@ fn newton_step(a: &Mat3, rotation: Quat) -> Option<Vec3> {
 
 /// The rotation that fits `a` best, wherever it is: the eigenvector of the greatest eigenvalue of Horn's
 /// matrix \[H87\]; of several, the one nearest to `start`.
-pub fn horn(a: &Mat3, start: Quat) -> Quat {
-    let a = a.as_dmat3();
+pub fn horn(a: &Mat3A, start: Quat) -> Quat {
+    let a = Mat3::from(*a).as_dmat3();
     let (xx, xy, xz) = (a.x_axis.x, a.y_axis.x, a.z_axis.x);
     let (yx, yy, yz) = (a.x_axis.y, a.y_axis.y, a.z_axis.y);
     let (zx, zy, zz) = (a.x_axis.z, a.y_axis.z, a.z_axis.z);
@@ -187,6 +195,7 @@ mod tests {
             let spread = Vec3::new(1.0, 0.3, 0.02);
             let basis = Mat3::from_quat(random_quat(&mut seed));
             let a = Mat3::from_quat(q) * basis * Mat3::from_diagonal(spread) * basis.transpose();
+            let a = Mat3A::from(a);
             let fit = fit_rotation(&a, start);
             assert!(fit.angle_between(q) < 2e-3, "{fit} {q}");
             assert!(horn(&a, start).dot(q).abs() > 1.0 - 1e-6);
@@ -197,10 +206,10 @@ mod tests {
     fn the_fit_is_a_maximum_for_any_matrix_and_never_a_mirror() {
         let mut seed = 7;
         for _ in 0..500 {
-            let a = Mat3::from_cols_array(&core::array::from_fn(|_| random(&mut seed)));
+            let a = Mat3A::from_cols_array(&core::array::from_fn(|_| random(&mut seed)));
             let start = random_quat(&mut seed);
             let fit = fit_rotation(&a, start);
-            let value = |q: Quat| (Mat3::from_quat(q).transpose() * a).to_cols_array_2d();
+            let value = |q: Quat| (Mat3A::from_quat(q).transpose() * a).to_cols_array_2d();
             let trace = |q: Quat| (0..3).map(|i| value(q)[i][i]).sum::<f32>();
             assert!(fit.is_normalized());
             for _ in 0..200 {
@@ -213,7 +222,8 @@ mod tests {
     fn two_points_turn_no_more_than_they_must() {
         // A of two plain points is of rank one: the turn about their line is open, and stays as it was.
         let (rest, now) = (Vec3::X, Vec3::new(0.8, 0.6, 0.0));
-        let a = Mat3::from_cols(now * rest.x, now * rest.y, now * rest.z);
+        let a =
+            Mat3A::from_cols((now * rest.x).into(), (now * rest.y).into(), (now * rest.z).into());
         let fit = fit_rotation(&a, Quat::IDENTITY);
         assert!((fit * rest).distance(now) < 1e-4);
         assert!(fit.xyz().normalize().distance(Vec3::Z) < 1e-4, "{fit}");
@@ -224,7 +234,9 @@ mod tests {
     #[test]
     fn a_matrix_that_says_nothing_leaves_the_rotation() {
         let q = Quat::from_rotation_x(0.3);
-        for a in [Mat3::ZERO, Mat3::from_diagonal(Vec3::NAN), Mat3::from_diagonal(Vec3::INFINITY)] {
+        for a in
+            [Mat3A::ZERO, Mat3A::from_diagonal(Vec3::NAN), Mat3A::from_diagonal(Vec3::INFINITY)]
+        {
             assert_eq!(fit_rotation(&a, q), q);
             assert_eq!(horn(&a, q), q);
         }

@@ -41,7 +41,7 @@ pub use pins::{ClothPins, PinPredicate};
 pub use rope::{Rope, RopePins};
 #[cfg(feature = "render")]
 pub use source::{ClothMesh, DerivedMesh, ReplacedRig, SkinSource};
-pub use sprite_ragdoll::{RagdollBones, RagdollStyle, SpriteRagdoll};
+pub use sprite_ragdoll::{BoneFinder, RagdollBones, RagdollStyle, SpriteRagdoll};
 
 #[cfg(feature = "render")]
 pub(crate) use {

@@ -4,7 +4,7 @@
 //! picture do not read it a hundred times.
 
 use super::{
-    bones::{self, Bone, BoneJoint, BoneSource},
+    bones::{self, Bone, BoneJoint, BoneSource, Pixels},
     error::BuildError,
     ragdoll_plan::RagdollInput,
     sprite_ragdoll::SpriteRagdoll,
@@ -13,7 +13,7 @@ use bevy::prelude::*;
 #[cfg(feature = "render")]
 use {
     super::{
-        bones::{BoneSet, BonesError, MaskSettings, Pixels},
+        bones::{BoneSet, BonesError, MaskSettings},
         source::loaded,
         sprite_ragdoll::RagdollBones,
     },
@@ -212,7 +212,7 @@ pub(super) fn forget_changed<A: Asset>(
 }
 
 /// Joints between bones, found from their places.
-fn joined(bones: &[Bone], picture: Option<&bones::Pixels>, near: f32) -> Vec<BoneJoint> {
+fn joined(bones: &[Bone], picture: Option<&Pixels>, near: f32) -> Vec<BoneJoint> {
     let joined = bones::join(bones, picture, near);
     if joined.parts > 1 {
         warn_once!(

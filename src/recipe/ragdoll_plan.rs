@@ -15,7 +15,7 @@ use crate::{
     solver::SolverSettings,
 };
 use alloc::sync::Arc;
-use bevy::prelude::*;
+use bevy::{math::ops, prelude::*};
 
 /// Gravity for which the default torsion is made (m/s², in metres of the world's length unit).
 const GRAVITY: f32 = 9.81;
@@ -385,7 +385,7 @@ fn recall(ragdoll: &SpriteRagdoll, world: &World, body: Entity) -> RagdollBones 
         let built = Ellipse {
             center: rest.position.truncate() * scale,
             radii: oriented.radii.truncate(),
-            angle: 2.0 * bevy::math::ops::atan2(rest.rotation.z, rest.rotation.w),
+            angle: 2.0 * ops::atan2(rest.rotation.z, rest.rotation.w),
         };
         let ellipse = built.scaled((ragdoll.height * scale).recip());
         let mut bone = Bone::new(ellipse.center, ellipse.radii).turned(ellipse.angle);

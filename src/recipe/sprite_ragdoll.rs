@@ -1,9 +1,12 @@
 //! A ragdoll in the plane: a picture cut into bones.
 
-use super::bones::{Bone, BoneSet, BoneSource, MaskSettings};
-use crate::{obstacle::Friction, particle::Planar};
+use super::bones::{Bone, BoneJoint, BoneSet, BoneSource, MaskSettings};
+use crate::{
+    obstacle::Friction,
+    particle::{Particles, Planar},
+};
 use alloc::sync::Arc;
-use bevy::prelude::*;
+use bevy::{ecs::system::SystemParam, prelude::*};
 
 /// A flat character: a picture, and the ellipses (bones) that it moves with.
 ///
@@ -20,8 +23,17 @@ use bevy::prelude::*;
 /// ```
 ///
 /// The picture's rectangle is centred on the body's origin, in its x–y plane, y up. Each bone becomes an
-/// oriented particle, in the order of the bones; the body is [`Planar`] and may be turned about z only.
-/// It waits for its pictures, and for its file of bones.
+/// oriented particle, in the order of the bones, with the bone's name as its `Name` ([`BoneFinder`] finds
+/// it); the body is [`Planar`] and may be turned about z only. It waits for its pictures, and for its file of
+/// bones; a picture that is painted on later is read again at the next [`Rebuild`](super::Rebuild).
+///
+/// # Joints
+///
+/// A file of bones may list them. Otherwise bones whose ellipses touch are joined, and then those that are
+/// [`near`](Self::near), in order of their distance, as far as they join parts that are not joined yet. Where
+/// there is a picture, it must be opaque between two bones, so that a hand beside the hip is not glued to it;
+/// and bones that are further apart are joined where the picture leads from one to the other. Bones side by
+/// side, as two thighs are, come last. What nothing joins falls apart.
 #[derive(Component, Reflect, Clone, Debug, PartialEq)]
 #[reflect(Component, Default, Debug, PartialEq, Clone)]
 #[require(Transform, Planar, crate::solver::DrawnPose, crate::solver::BodySettings)]
@@ -196,4 +208,42 @@ pub struct RagdollBones {
     pub bones: Arc<[Bone]>,
     /// Which of them are joined, by joints or by groups.
     pub joints: Arc<[[u32; 2]]>,
+}
+
+impl RagdollBones {
+    /// Bones and joints as a set, to be given names and limits, and saved.
+    pub fn set(&self) -> BoneSet {
+        let joint = |pair: &[u32; 2]| BoneJoint { bones: *pair, ..default() };
+        BoneSet { bones: self.bones.to_vec(), joints: self.joints.iter().map(joint).collect() }
+    }
+}
+
+/// Finds bones by their names.
+///
+/// ```
+/// # use bevy::prelude::*;
+/// # use bevy_pliant::prelude::*;
+/// fn wave(
+///     ragdolls: Query<Entity, With<SpriteRagdoll>>,
+///     bones: BoneFinder,
+///     mut particles: Query<&mut Particle>,
+/// ) {
+///     for hand in ragdolls.iter().filter_map(|ragdoll| bones.find(ragdoll, "hand")) {
+///         particles.get_mut(hand).unwrap().velocity.y = 5.0;
+///     }
+/// }
+/// ```
+#[derive(SystemParam, Debug)]
+pub struct BoneFinder<'w, 's> {
+    bodies: Query<'w, 's, &'static Particles>,
+    names: Query<'w, 's, &'static Name>,
+}
+
+impl BoneFinder<'_, '_> {
+    /// The first particle of `body` with this name; `None` while it is not built.
+    pub fn find(&self, body: Entity, name: &str) -> Option<Entity> {
+        let particles = self.bodies.get(body).ok()?;
+        let has_name = |e: &Entity| self.names.get(*e).is_ok_and(|found| found.as_str() == name);
+        particles.iter().find(has_name)
+    }
 }

@@ -55,6 +55,7 @@ mod gather;
 mod hash;
 mod interpolate;
 mod mirror;
+mod momentum;
 mod predict;
 mod project;
 mod schedule;

@@ -5,12 +5,12 @@ use super::{
     air::blow,
     diagnostics::{SolverDiagnostics, Stage},
     mirror::{IslandView, KinematicPath, Mirror},
+    momentum::Momentum,
     settings::{SolverSettings, StepTime},
     soft_contact,
     tasks::for_each_island,
-    velocity::Momentum,
 };
-use crate::math::rotation::{free_motion, turned, vector_from_rotation};
+use crate::math::rotation::{free_motion, turned, turned_in_plane, vector_from_rotation};
 use bevy::prelude::*;
 
 /// Predicts positions and rotations from velocities.
@@ -50,7 +50,10 @@ pub(super) fn predict_island(view: &mut IslandView<'_>, time: &StepTime) {
             continue;
         }
         if oriented.planar {
-            oriented.angular_velocity = Vec3::Z * oriented.angular_velocity.z;
+            let spin = oriented.angular_velocity.z;
+            oriented.angular_velocity = Vec3::Z * spin;
+            oriented.rotation = turned_in_plane(oriented.rotation, h * spin);
+            continue;
         }
         let mut turn = h * oriented.angular_velocity;
         if !oriented.isotropic {

@@ -96,7 +96,7 @@ fn usable_unit(unit: f32) -> f32 {
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[reflect(Default, Debug, PartialEq, Clone)]
 pub enum ProjectionOrder {
-    /// By colours of the constraint graph: four at a time.
+    /// By colours of the constraint graph: four at a time; groups in an order without direction.
     #[default]
     Colored,
     /// In the order of creation, type by type, as a textbook Gauss–Seidel sweep. Slower.

@@ -70,7 +70,7 @@ impl bevy::asset::AssetLoader for BoneSetLoader {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::*, *};
+    use super::super::*;
 
     fn set() -> BoneSet {
         let head = Bone::new(Vec2::new(0.1, 1.0 / 3.0), Vec2::new(1e-7, 0.3e-7)).turned(-0.1);
