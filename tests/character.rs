@@ -459,7 +459,7 @@ fn weights_are_of_sum_1_and_bones_that_are_not_joined_do_not_share() {
             let pairs = joints.iter().zip(weights).filter(|(joint, _)| **joint == bone);
             pairs.map(|(_, weight)| weight).sum::<f32>()
         };
-        assert!(of(9) * of(4) == 0.0, "{at}: {joints:?} {weights:?}");
+        assert!(of(9) * of(4) < 1e-4, "{at}: {joints:?} {weights:?}");
         assert!(of(9) < 0.5 || of(0) < 0.02, "{at}: {joints:?} {weights:?}");
     }
 }

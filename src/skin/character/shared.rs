@@ -15,6 +15,7 @@ use bevy::{
     platform::collections::HashMap,
     prelude::*,
 };
+use core::cmp::Reverse;
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::OnceLock;
 
@@ -34,7 +35,9 @@ pub struct SkinBinding {
     pub positions: Vec<Vec2>,
     /// Texture coordinates.
     pub uvs: Vec<Vec2>,
-    /// Triangles by vertex, counter-clockwise.
+    /// Triangles by vertex, counter-clockwise; later ones are drawn over earlier ones. Those of a limb come
+    /// together: first what goes with the first bone, then with those joined to it, each followed by its
+    /// own.
     pub triangles: Vec<[u32; 3]>,
     /// The bones that move each vertex, by [`ParticleIndex`](crate::particle::ParticleIndex).
     pub joints: Vec<[u16; INFLUENCES]>,
@@ -45,8 +48,14 @@ pub struct SkinBinding {
 }
 
 impl SkinBinding {
-    fn new(region: &Region, binding: Binding, bones: usize) -> Self {
-        let Binding { positions, pixels, triangles, joints, weights } = binding;
+    fn new(region: &Region, binding: Binding, bones: usize, joints_of_bones: &[[u32; 2]]) -> Self {
+        let Binding { positions, pixels, mut triangles, joints, weights } = binding;
+        // Where parts come to lie over one another, all of one is over all of the other.
+        let layers = layers(bones, joints_of_bones);
+        triangles.sort_by_key(|corners| {
+            let bone = strongest(&corners.map(|v| v as usize), &joints, &weights);
+            layers.get(bone as usize).copied()
+        });
         let uvs = pixels.into_iter().map(|pixel| region.uv(pixel)).collect();
         let mut boxes = vec![None; bones];
         for (at, (joints, weights)) in positions.iter().zip(joints.iter().zip(&weights)) {
@@ -145,6 +154,37 @@ impl SkinBinding {
     }
 }
 
+/// The place of each bone when limbs are followed to their ends, from the first bone on.
+fn layers(bones: usize, joints: &[[u32; 2]]) -> Vec<u32> {
+    let joined = weights::neighbours(bones, joints);
+    let mut layers = vec![u32::MAX; bones];
+    let mut next = 0;
+    for first in 0..bones as u32 {
+        let mut open = vec![first];
+        while let Some(bone) = open.pop() {
+            if layers[bone as usize] == u32::MAX {
+                layers[bone as usize] = next;
+                next += 1;
+                // The last is taken first.
+                open.extend(joined[bone as usize].iter().rev());
+            }
+        }
+    }
+    layers
+}
+
+/// The bone that moves these vertices most; of two that do as much the first.
+fn strongest(
+    vertices: &[usize],
+    joints: &[[u16; INFLUENCES]],
+    weights: &[[f32; INFLUENCES]],
+) -> u16 {
+    let pairs = || vertices.iter().flat_map(|v| joints[*v].iter().zip(&weights[*v]));
+    let sum = |bone: u16| -> f32 { pairs().filter(|(b, _)| **b == bone).map(|(_, w)| w).sum() };
+    let of_all = pairs().map(|(bone, _)| (FloatOrd(sum(*bone)), Reverse(*bone)));
+    of_all.max().map_or(0, |(_, Reverse(bone))| bone)
+}
+
 /// What characters that look the same share.
 #[derive(Debug)]
 pub(in crate::skin) struct SharedSkin {
@@ -212,7 +252,7 @@ impl SharedSkins {
         let silhouette = region.silhouette(image, &shapes, height);
         let binding = weights::bind_picture(&silhouette, height, spacing, &shapes, &bones.joints);
         let skin = Arc::new(SharedSkin {
-            binding: Arc::new(SkinBinding::new(&region, binding, shapes.len())),
+            binding: Arc::new(SkinBinding::new(&region, binding, shapes.len(), &bones.joints)),
             texture: ragdoll.texture.clone(),
             drawn: OnceLock::new(),
             stale: AtomicBool::new(false),
@@ -268,7 +308,7 @@ mod tests {
         };
         let region =
             Region { rect: Rect::new(0.0, 0.0, 1.0, 1.0), texture: Vec2::ONE, flip: [false; 2] };
-        SkinBinding::new(&region, binding, 3)
+        SkinBinding::new(&region, binding, 3, &[])
     }
 
     #[test]
@@ -304,6 +344,24 @@ mod tests {
         assert_eq!(rest.weights[3], [1.0, 0.0, 0.0, 0.0]);
         assert_eq!(rest.mesh().indices().map(Indices::len), Some(3));
         assert_eq!(square().without(|_| true), square());
+    }
+
+    #[test]
+    fn limbs_are_layers() {
+        // A head 0 on a body 1 with two legs: 2, 4 and 3, 5; and a bone on its own.
+        let joints = [[1, 3], [0, 1], [2, 4], [1, 2], [3, 5], [9, 1], [5, 3]];
+        assert_eq!(layers(7, &joints), [0, 1, 2, 4, 3, 5, 6]);
+        assert_eq!(layers(0, &joints), []);
+    }
+
+    #[test]
+    fn triangles_are_in_the_order_of_the_bones_that_move_them_most() {
+        let joints = [[2, 0, 0, 0], [0, 1, 0, 0], [1, 2, 0, 0]];
+        let weights = [[1.0, 0.0, 0.0, 0.0], [0.5, 0.5, 0.0, 0.0], [0.75, 0.25, 0.0, 0.0]];
+        assert_eq!(strongest(&[0, 1, 2], &joints, &weights), 1);
+        assert_eq!(strongest(&[0, 0, 2], &joints, &weights), 2);
+        assert_eq!(strongest(&[1], &joints, &weights), 0);
+        assert_eq!(square().triangles, [[0, 2, 3], [0, 1, 2]]);
     }
 
     #[test]

@@ -63,7 +63,7 @@ pub fn bind_picture(
 }
 
 /// For each bone those joined to it, sorted.
-fn neighbours(bones: usize, joints: &[[u32; 2]]) -> Vec<Vec<u32>> {
+pub fn neighbours(bones: usize, joints: &[[u32; 2]]) -> Vec<Vec<u32>> {
     let mut neighbours = vec![Vec::new(); bones];
     for &[a, b] in joints {
         if a != b && (a.max(b) as usize) < bones {
