@@ -36,8 +36,9 @@ pub mod prelude {
             Particles, Pinned, PinnedTo, Planar,
         },
         recipe::{
-            BodyBuilt, BodyFailed, BuildError, Cloth, ClothMass, ClothPins, ClothShape,
-            ClothTopology, Rebuild, Rope, RopePins,
+            BodyBuilt, BodyFailed, Bone, BoneFinder, BoneJoint, BoneSet, BoneSource, BuildError,
+            Cloth, ClothMass, ClothPins, ClothShape, ClothTopology, MaskKind, MaskSettings,
+            RagdollStyle, Rebuild, Rope, RopePins, SpriteRagdoll,
         },
         solver::{
             AddConstraint, Air, AppliedForce, ApplyAngularImpulse, ApplyImpulse,

@@ -7,12 +7,13 @@ use super::{
 };
 use crate::{
     constraint::{
-        BendingConstraint, ConstraintOf, Constraints, DistanceConstraint, TetherConstraint,
+        BendingConstraint, ConstraintOf, Constraints, DistanceConstraint, GroupMember,
+        JointConstraint, ShapeMatchingConstraint, TetherConstraint,
     },
     math::pose::Pose,
     particle::{
-        BodyLine, BodySurface, BuildOrder, BuiltScale, Particle, ParticleIndex, ParticleOf,
-        Particles, PinnedTo, RestPose, SolverState, TopologyChanges,
+        BodyLine, BodySurface, BuildOrder, BuiltScale, OrientedParticle, Particle, ParticleIndex,
+        ParticleOf, Particles, PinnedTo, RestPose, SolverState, TopologyChanges,
     },
     solver::{DrawnPose, Faulty, TargetPose, current_pose},
 };
@@ -54,6 +55,12 @@ pub(crate) trait Recipe: Component<Mutability = Mutable> + Clone + PartialEq {
     fn same_mass(&self, built: &Self) -> bool;
     /// What can change on a live body.
     fn material(&self) -> Material;
+    /// Checks where the body stands.
+    fn check_pose(&self, _pose: &Pose) -> Result<(), BuildError> {
+        Ok(())
+    }
+    /// Changes on a live body what only this recipe knows of, where the values of `built` still stand.
+    fn follow(&self, _built: &Self, _world: &mut World, _body: Entity, _input: Self::Input) {}
     /// Checks the fields.
     fn check(&self) -> Result<(), BuildError>;
 }
@@ -210,8 +217,9 @@ fn await_assets(body: &mut EntityWorldMut, tell: bool) {
     looks = looks.saturating_add(1);
     if looks == PATIENCE && tell {
         warn!(
-            "{} is not built yet: its mesh, or the mask of its pins, is not there. Give it (or an \
-             entity below it) a Mesh3d whose asset gets loaded; the app needs Assets<Mesh>",
+            "{} is not built yet: a mesh, a picture or a file that it is made of is not there. Give a \
+             cloth (or an entity below it) a Mesh3d whose asset gets loaded; the app needs Assets<Mesh> \
+             for cloth, Assets<Image> and Assets<BoneSet> (an AssetPlugin before ours) for ragdolls",
             body.id()
         );
     }
@@ -238,6 +246,7 @@ fn construct<R: Recipe>(
         return Err(BuildError::FlatScale(pose.scale));
     }
     recipe.check()?;
+    recipe.check_pose(&pose)?;
     let Some(input) = recipe.input(world, body)? else { return Ok(Outcome::Waits) };
     let plan = recipe.plan_from(pose.scale, &input)?;
     let far = |rest: &Vec3| !pose.transform_point(*rest).as_vec3().is_finite();
@@ -247,7 +256,7 @@ fn construct<R: Recipe>(
     let material = recipe.material();
     clear_constraints(world, body);
     let particles = place_particles(world, body, &plan, &pose);
-    spawn_constraints(world, body, &plan, &particles, &material);
+    spawn_constraints(world, body, &plan, &particles, &material, pose.scale);
     apply_settings(world, body, &material, built.map(R::material).as_ref());
     R::attach(world, body, input);
     let Ok(mut body) = world.get_entity_mut(body) else { return Ok(Outcome::Built) };
@@ -307,7 +316,10 @@ fn place_particles(world: &mut World, body: Entity, plan: &BodyPlan, pose: &Pose
         (
             Particle { position, velocity: Vec3::ZERO, mass: plan.mass[index] },
             SolverState { remainder: (exact - position.as_dvec3()).as_vec3(), ..default() },
-            RestPose { position: rest, rotation: Quat::IDENTITY },
+            RestPose {
+                position: rest,
+                rotation: plan.turns.get(index).map_or(Quat::IDENTITY, |turn| turn.rotation),
+            },
             BuildOrder(first + index as u64),
         )
     };
@@ -342,6 +354,7 @@ fn place_particles(world: &mut World, body: Entity, plan: &BodyPlan, pose: &Pose
         }
         particles
     };
+    orient_particles(world, plan, pose, &particles);
     for &pin in &plan.pins {
         let Ok(mut particle) = world.get_entity_mut(particles[pin as usize]) else { continue };
         if particle.get::<PinnedTo>().is_none() {
@@ -353,15 +366,35 @@ fn place_particles(world: &mut World, body: Entity, plan: &BodyPlan, pose: &Pose
     particles
 }
 
+/// Makes bones of particles that turn.
+fn orient_particles(world: &mut World, plan: &BodyPlan, pose: &Pose, particles: &[Entity]) {
+    for (index, (turn, &particle)) in plan.turns.iter().zip(particles).enumerate() {
+        let Ok(mut particle) = world.get_entity_mut(particle) else { continue };
+        let rotation = (pose.rotation * turn.rotation).normalize();
+        let oriented =
+            OrientedParticle { rotation, angular_velocity: Vec3::ZERO, radii: turn.radii };
+        let translation = pose.transform_point(plan.rest[index]).as_vec3();
+        particle.insert((oriented, Transform { translation, rotation, ..default() }));
+        if let Some(Some(name)) = plan.names.get(index) {
+            particle.insert(Name::new(name.clone()));
+        }
+    }
+}
+
 fn spawn_constraints(
     world: &mut World,
     body: Entity,
     plan: &BodyPlan,
     particles: &[Entity],
     material: &Material,
+    scale: Vec3,
 ) {
     let of = |i: u32| particles[i as usize];
-    let count = plan.distances.len() + plan.bendings.len() + plan.tethers.len();
+    let count = plan.distances.len()
+        + plan.bendings.len()
+        + plan.tethers.len()
+        + plan.joints.len()
+        + plan.groups.len();
     let mut order = world.resource_mut::<TopologyChanges>().take_build_orders(count as u64);
     let mut next = || {
         order += 1;
@@ -396,6 +429,34 @@ fn spawn_constraints(
         })
         .collect();
     spawn_all(world, tethers);
+    let joints: Vec<_> = plan
+        .joints
+        .iter()
+        .map(|joint| {
+            let poses = joint.particles.map(|i| plan.built_pose(i, scale));
+            let constraint = JointConstraint::at(joint.particles.map(of), poses, joint.point)
+                .with_compliance(joint.compliance)
+                .with_torsion(joint.torsion_compliance)
+                .with_spin_damping(joint.spin_damping)
+                .with_limits(joint.limits);
+            (constraint, next(), ConstraintOf(body), RecipeMade)
+        })
+        .collect();
+    spawn_all(world, joints);
+    let groups: Vec<_> = plan
+        .groups
+        .iter()
+        .map(|group| {
+            let member = |&i: &u32| {
+                let (position, rotation) = plan.built_pose(i, scale);
+                GroupMember { particle: of(i), position, rotation }
+            };
+            let constraint = ShapeMatchingConstraint::new(group.iter().map(member).collect())
+                .with_compliance(plan.group_compliance);
+            (constraint, next(), ConstraintOf(body), RecipeMade)
+        })
+        .collect();
+    spawn_all(world, groups);
 }
 
 /// Spawns a batch of bundles that are related to one body. The first goes ahead, so that the body has the

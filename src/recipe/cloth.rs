@@ -418,6 +418,7 @@ impl Recipe for Cloth {
             damping: self.damping,
             friction: self.friction,
             radius: self.thickness.map(|thickness| 0.5 * thickness),
+            ..default()
         }
     }
 

@@ -133,6 +133,15 @@ pub enum BuildError {
          RenderAssetUsages::MAIN_WORLD"
     )]
     BadMask(String),
+    /// What is wrong with the bones of a ragdoll.
+    #[error("{0}")]
+    Bones(#[from] super::bones::BonesError),
+    /// A ragdoll that is turned out of its plane.
+    #[error(
+        "a SpriteRagdoll moves in a plane of constant z, but its body (or a parent) is turned out of it, or has \
+         a negative scale along z: turn it about z only, and mirror it by its scale along x or y, or by flip_x"
+    )]
+    OutOfPlane,
     /// Cloth from a mesh in a build of this crate that knows no meshes.
     #[error("cloth from a mesh needs the feature `render` of bevy_pliant: enable it")]
     NeedsRender,

@@ -25,6 +25,7 @@ pub(super) fn follow<R: Recipe>(
         return adopt(world, body, recipe, built);
     };
     if recipe == built {
+        recipe.follow(built, world, body, input);
         return Ok(Outcome::Followed);
     }
     let (new, old) = (recipe.material(), built.material());
@@ -35,6 +36,7 @@ pub(super) fn follow<R: Recipe>(
         change_compliances(world, body, &new, &old);
     }
     apply_settings(world, body, &new, Some(&old));
+    recipe.follow(built, world, body, input);
     Ok(Outcome::Followed)
 }
 
@@ -59,6 +61,9 @@ fn adopt<R: Recipe>(
     follow(world, body, recipe, built)
 }
 
+/// Masses that differ by this part only are the recipe's own: computed from a saved body again.
+const SAME_MASS: f32 = 1e-5;
+
 fn change_masses<R: Recipe>(
     world: &mut World,
     body: Entity,
@@ -75,7 +80,7 @@ fn change_masses<R: Recipe>(
         let index = index as usize;
         let (Some(new), Some(old)) = (new.mass.get(index), old.mass.get(index)) else { continue };
         if let Some(mut particle) = world.get_mut::<Particle>(member)
-            && particle.mass == *old
+            && (particle.mass - *old).abs() <= SAME_MASS * *old
         {
             particle.mass = *new;
         }
@@ -116,11 +121,15 @@ pub(super) fn apply_settings(
     let old_damping = old.map_or(defaults.damping, |m| m.damping);
     let old_friction = old.map_or(defaults.friction, |m| m.friction);
     let old_radius = old.map_or(defaults.radius, |m| m.radius);
+    let old_self_contact = old.map_or(defaults.self_contact, |m| m.self_contact);
+    let old_soft_contact = old.map_or(defaults.soft_contact, |m| m.soft_contact);
     let Some(mut settings) = body.get_mut::<BodySettings>() else {
         body.insert(BodySettings {
             damping: new.damping,
             friction: new.friction,
             radius: new.radius,
+            self_contact: new.self_contact,
+            soft_contact: new.soft_contact,
             ..defaults
         });
         return;
@@ -133,5 +142,12 @@ pub(super) fn apply_settings(
     }
     if settings.radius == old_radius {
         settings.radius = new.radius;
+    }
+    // What a recipe says nothing of stays the user's.
+    if settings.self_contact == old_self_contact && new.self_contact != old_self_contact {
+        settings.self_contact = new.self_contact;
+    }
+    if settings.soft_contact == old_soft_contact && new.soft_contact != old_soft_contact {
+        settings.soft_contact = new.soft_contact;
     }
 }

@@ -7,6 +7,7 @@
 //! live body, and only where the recipe's own value still stands; a change of shape builds the body anew,
 //! and so does [`Rebuild`].
 
+mod bones;
 mod build;
 mod cloth;
 mod error;
@@ -18,13 +19,17 @@ mod live;
 mod mesh_obstacle;
 mod pins;
 mod plan;
+mod ragdoll_input;
+mod ragdoll_plan;
 mod rope;
 #[cfg(feature = "render")]
 mod source;
+mod sprite_ragdoll;
 #[cfg(feature = "render")]
 mod weld;
 
 pub use crate::particle::BuiltScale;
+pub use bones::{Bone, BoneJoint, BoneSet, BoneSource, BonesError, MaskKind, MaskSettings};
 pub use build::{BodyBuilt, BodyFailed, BuiltFrom, Rebuild, RecipeMade};
 pub use cloth::{Cloth, ClothMass, ClothShape, ClothTopology, grid_triangles};
 pub use error::BuildError;
@@ -36,6 +41,7 @@ pub use pins::{ClothPins, PinPredicate};
 pub use rope::{Rope, RopePins};
 #[cfg(feature = "render")]
 pub use source::{ClothMesh, DerivedMesh, ReplacedRig, SkinSource};
+pub use sprite_ragdoll::{BoneFinder, RagdollBones, RagdollStyle, SpriteRagdoll};
 
 #[cfg(feature = "render")]
 pub(crate) use {
@@ -47,7 +53,10 @@ use crate::solver::PliantSystems;
 use bevy::prelude::*;
 
 /// Builds bodies. Systems in run order, in [`PliantSystems::Build`]: `notice_other_meshes`,
-/// `make_mesh_obstacles` (feature `render`), `build::<Cloth>`, `build::<Rope>`.
+/// `make_mesh_obstacles` (feature `render`), `build::<Cloth>`, `build::<Rope>`, `build::<SpriteRagdoll>`; in
+/// `PreUpdate`: `forget_changed` (feature `render`).
+///
+/// It adds the asset [`BoneSet`] and its loader to an app that has an `AssetPlugin` by then.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RecipePlugin;
 
@@ -57,12 +66,16 @@ impl Plugin for RecipePlugin {
             .register_type::<BuiltFrom<Cloth>>()
             .register_type::<Rope>()
             .register_type::<BuiltFrom<Rope>>()
+            .register_type::<SpriteRagdoll>()
+            .register_type::<BuiltFrom<SpriteRagdoll>>()
             .register_type::<BuiltScale>()
             .register_type::<RecipeMade>()
             .add_observer(build::on_rebuild)
             .add_systems(
                 crate::solver::PliantSchedule,
-                (build::build::<Cloth>, build::build::<Rope>).chain().in_set(PliantSystems::Build),
+                (build::build::<Cloth>, build::build::<Rope>, build::build::<SpriteRagdoll>)
+                    .chain()
+                    .in_set(PliantSystems::Build),
             );
         #[cfg(feature = "render")]
         app.register_type::<MeshObstacle>().add_systems(
@@ -72,7 +85,28 @@ impl Plugin for RecipePlugin {
                 .before(build::build::<Cloth>)
                 .in_set(PliantSystems::Build),
         );
+        #[cfg(feature = "render")]
+        add_bones(app);
     }
+}
+
+/// What reads bones from pictures and files.
+#[cfg(feature = "render")]
+fn add_bones(app: &mut App) {
+    use bevy::ecs::message::Messages;
+    if app.world().contains_resource::<AssetServer>() {
+        app.init_asset::<BoneSet>().init_asset_loader::<bones::BoneSetLoader>();
+    }
+    app.init_resource::<ragdoll_input::KnownPictures>().add_systems(
+        PreUpdate,
+        (
+            ragdoll_input::forget_changed::<Image>
+                .run_if(resource_exists::<Messages<AssetEvent<Image>>>),
+            ragdoll_input::forget_changed::<BoneSet>
+                .run_if(resource_exists::<Messages<AssetEvent<BoneSet>>>),
+        )
+            .chain(),
+    );
 }
 
 /// What other rooms' tests need of this one.

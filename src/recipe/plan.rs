@@ -1,7 +1,10 @@
 //! A plan: what a recipe will spawn, as plain data.
 
 use super::error::{BuildError, positive};
-use crate::{constraint::BendingConstraint, obstacle::Friction};
+use crate::{
+    constraint::{BendingConstraint, JointLimits},
+    obstacle::Friction,
+};
 use bevy::{
     platform::{collections::HashMap, hash::FixedHasher},
     prelude::*,
@@ -15,6 +18,10 @@ pub(super) const MAX_PARTICLES: u64 = 4_000_000;
 pub(crate) struct BodyPlan {
     /// Rest positions (m, in the body's frame, before its scale).
     pub rest: Vec<Vec3>,
+    /// Orientations and sizes, if the particles turn.
+    pub turns: Vec<PlannedTurn>,
+    /// Names, if there are any.
+    pub names: Vec<Option<String>>,
     /// Masses (kg).
     pub mass: Vec<f32>,
     /// Particles and rest length (m, scaled).
@@ -23,6 +30,11 @@ pub(crate) struct BodyPlan {
     pub bendings: Vec<([u32; 4], f32)>,
     /// Particle, pin, greatest distance (m, scaled).
     pub tethers: Vec<([u32; 2], f32)>,
+    /// Joints between particles that turn.
+    pub joints: Vec<PlannedJoint>,
+    /// Implicit groups that keep their rest shape, the centre first, and their compliance (m/N).
+    pub groups: Vec<Vec<u32>>,
+    pub group_compliance: f32,
     /// Particles pinned to the body.
     pub pins: Vec<u32>,
     /// The surface, if it has one.
@@ -34,6 +46,27 @@ pub(crate) struct BodyPlan {
     pub shortcuts: Vec<([u32; 2], f32)>,
 }
 
+/// How a particle that turns is built.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PlannedTurn {
+    /// In the body's frame, after its scale.
+    pub rotation: Quat,
+    /// Semi-axes (m, scaled).
+    pub radii: Vec3,
+}
+
+/// A joint of a plan.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PlannedJoint {
+    pub particles: [u32; 2],
+    /// Where it is (m, in the body's frame, scaled).
+    pub point: Vec3,
+    pub limits: JointLimits,
+    pub compliance: f32,
+    pub torsion_compliance: f32,
+    pub spin_damping: f32,
+}
+
 /// What a live body can change without being built anew.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Material {
@@ -42,6 +75,22 @@ pub(crate) struct Material {
     pub damping: Option<f32>,
     pub friction: Friction,
     pub radius: Option<f32>,
+    pub self_contact: bool,
+    pub soft_contact: bool,
+}
+
+impl Default for Material {
+    fn default() -> Self {
+        Self {
+            compliance: 0.0,
+            bending_compliance: BendingConstraint::DEFAULT_COMPLIANCE,
+            damping: None,
+            friction: Friction::DEFAULT,
+            radius: None,
+            self_contact: false,
+            soft_contact: false,
+        }
+    }
 }
 
 /// Checks a number of particles.
@@ -66,6 +115,13 @@ pub(super) fn check_pins(mut pins: Vec<u32>, count: u64) -> Result<Vec<u32>, Bui
 }
 
 impl BodyPlan {
+    /// Where a particle is built in the body's frame (m, scaled), and its orientation.
+    pub fn built_pose(&self, particle: u32, scale: Vec3) -> (Vec3, Quat) {
+        let index = particle as usize;
+        let rotation = self.turns.get(index).map_or(Quat::IDENTITY, |turn| turn.rotation);
+        (scale * self.rest[index], rotation)
+    }
+
     /// Adds a distance constraint at the scaled rest length.
     pub fn link(&mut self, a: u32, b: u32, scale: Vec3) {
         let length = (scale * (self.rest[a as usize] - self.rest[b as usize])).length();
@@ -131,7 +187,7 @@ impl BodyPlan {
 }
 
 /// The least part of the mean mass that a particle weighs.
-const LEAST_SHARE: f64 = 1e-3;
+pub(super) const LEAST_SHARE: f64 = 1e-3;
 
 /// The area of a triangle (m²).
 pub(super) fn area([a, b, c]: [Vec3; 3]) -> f64 {

@@ -6,7 +6,7 @@ use super::{
     geodesic,
     plan::{BodyPlan, Material, check_count, check_pins},
 };
-use crate::{constraint::BendingConstraint, obstacle::Friction};
+use crate::obstacle::Friction;
 use bevy::prelude::*;
 
 /// A rope that hangs down the body's −y axis from its origin.
@@ -189,10 +189,10 @@ impl Recipe for Rope {
     fn material(&self) -> Material {
         Material {
             compliance: self.compliance,
-            bending_compliance: BendingConstraint::DEFAULT_COMPLIANCE,
             damping: self.damping,
             friction: self.friction,
             radius: self.thickness.map(|thickness| 0.5 * thickness),
+            ..default()
         }
     }
 

@@ -1,6 +1,11 @@
 //! A headless app for tests: exact ticks, no window, no GPU.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+#[cfg(feature = "render")]
+pub mod figure;
+#[cfg(feature = "render")]
+pub mod ragdoll;
+
 use bevy::{prelude::*, time::TimeUpdateStrategy};
 use bevy_pliant::{
     particle::{BuildOrder, Particle, ParticleIndex, Particles},
