@@ -4,6 +4,7 @@
 //! Nothing here knows of particles or constraints; everything is plain data and pure functions.
 
 pub mod bounds;
+pub mod ellipse;
 pub mod ellipsoid;
 pub mod hash;
 pub mod lane;

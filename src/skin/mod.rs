@@ -5,13 +5,19 @@
 //! for a cloth made from the meshes below the body, of the `Mesh3d` of each of them; the user's own
 //! handle is remembered in [`SkinSource`] and its asset never written. Materials are the user's,
 //! untouched. Without an `Assets<Mesh>` in the app nothing is drawn.
+//!
+//! A ragdoll without a mesh of the user's is drawn by the GPU, with a [`CharacterMaterial`].
 
+mod character;
 mod cloth;
 mod mesh;
 mod rope;
 mod surface;
 
 pub use crate::recipe::{DerivedMesh, ReplacedRig, SkinSource};
+pub use character::{
+    ATTRIBUTE_BONE_WEIGHTS, ATTRIBUTE_BONES, CharacterMaterial, CharacterSkin, Palette, SkinBinding,
+};
 pub use cloth::ClothSkin;
 pub use mesh::MeshSkin;
 pub use rope::RopeSkin;
@@ -31,7 +37,8 @@ use bevy::{
 };
 
 /// Draws bodies. Systems in run order, in [`PliantSystems::Skin`]: `unbind_meshes`; `bind` of each kind
-/// of skin, `bind_meshes`; `draw` of each kind, `draw_meshes`.
+/// of skin, `bind_meshes`; `draw` of each kind, `draw_meshes`; for characters, in apps that have images,
+/// `bind_characters`, `draw_characters`, `write_palette`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SkinPlugin;
 
@@ -56,7 +63,24 @@ impl Plugin for SkinPlugin {
                 .run_if(resource_exists::<Assets<Mesh>>),
         )
         .add_observer(mesh::hide_parts)
-        .add_observer(mesh::show_parts);
+        .add_observer(mesh::show_parts)
+        .init_resource::<character::SharedSkins>()
+        .init_resource::<Palette>()
+        .add_systems(
+            PostUpdate,
+            (character::bind_characters, character::draw_characters, character::write_palette)
+                .chain()
+                .in_set(PliantSystems::Skin)
+                .run_if(resource_exists::<Assets<Mesh>>)
+                .run_if(resource_exists::<Assets<Image>>)
+                .run_if(resource_exists::<Messages<AssetEvent<Image>>>),
+        );
+        character::add_material(app);
+    }
+
+    fn finish(&self, app: &mut App) {
+        // What draws may have been added after this.
+        character::add_material(app);
     }
 }
 
