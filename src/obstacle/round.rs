@@ -94,7 +94,36 @@ impl Distance for Ellipsoid {
         let normal = (self.axes * gradient).normalize_or(self.axes.y_axis);
         (distance <= reach).then_some(Near { distance, normal })
     }
+
+    /// The nearest point q of the surface is r² p/(r² + t), with |r p/(r² + t)| = 1: convex in t, so that
+    /// Newton's steps from below never overshoot \[Eberly, Distance from a Point to an Ellipsoid\].
+    fn plane(&self, x: Vec3A, reach: f32) -> Option<Near> {
+        let p = self.axes.transpose() * (x - self.centre);
+        let radii = self.inverse_radii.recip();
+        let squares = radii * radii;
+        if (p * self.inverse_radii).length_squared() <= 1.0 {
+            return self.near(x, reach);
+        }
+        let mut t = (radii * p.abs() - squares).max_element().max(0.0);
+        for _ in 0..NEWTON {
+            let scaled = radii * p / (squares + t);
+            let over = scaled.length_squared() - 1.0;
+            let slope = 2.0 * (scaled * scaled / (squares + t)).element_sum();
+            t += over / slope.max(f32::MIN_POSITIVE);
+            if over.abs() <= 1e-6 {
+                break;
+            }
+        }
+        let normal = p / (squares + t);
+        let length = normal.length();
+        let distance = t * length;
+        let usable = length > 0.0 && distance <= reach;
+        usable.then(|| Near { distance, normal: self.axes * (normal / length) })
+    }
 }
+
+/// Most steps toward the nearest point of an ellipsoid.
+const NEWTON: usize = 16;
 
 #[cfg(test)]
 mod tests {
@@ -129,5 +158,28 @@ mod tests {
             assert!(ellipsoid.near(on.into(), 1.0).unwrap().distance.abs() < 1e-5);
         }
         assert!(ellipsoid.near(Vec3A::ZERO, 0.0).unwrap().distance < 0.0);
+    }
+
+    #[test]
+    fn an_ellipsoid_lies_behind_its_planes() {
+        let frame =
+            Frame { centre: Vec3A::ZERO, rotation: Quat::from_rotation_y(0.7), scale: Vec3::ONE };
+        let radii = Vec3::new(2.0, 1.0, 0.5);
+        let ellipsoid = Ellipsoid::new(&frame, radii);
+        for i in 0..100 {
+            let unit = Vec3::new((i as f32).sin(), (i as f32 * 1.3).cos(), (i as f32 * 0.7).sin());
+            let unit = unit.normalize();
+            let on = frame.rotation * (radii * unit);
+            let normal = (frame.rotation * (unit / radii)).normalize();
+            for away in [1e-4, 0.1, 3.0] {
+                let near = ellipsoid.plane((on + normal * away).into(), 10.0).unwrap();
+                assert!(
+                    (near.distance - away).abs() < 1e-4 * (1.0 + away),
+                    "{} {away}",
+                    near.distance
+                );
+                assert!(near.normal.distance(normal.into()) < 1e-3, "{} {normal}", near.normal);
+            }
+        }
     }
 }

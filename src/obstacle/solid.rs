@@ -87,6 +87,13 @@ pub(crate) trait Distance {
 
     /// The surface nearest to `x`, or `None` where it is further away than `reach` (m).
     fn near(&self, x: Vec3A, reach: f32) -> Option<Near>;
+
+    /// The same, with a plane that all of the solid lies behind where `x` is outside: for those of which
+    /// `near` is no more than an approximation.
+    #[inline]
+    fn plane(&self, x: Vec3A, reach: f32) -> Option<Near> {
+        self.near(x, reach)
+    }
 }
 
 /// A shape at a place.

@@ -40,6 +40,11 @@ impl Triangle {
         }
     }
 
+    /// Its corners.
+    pub fn corners(&self) -> [Vec3A; 3] {
+        [self.a, self.a + self.ab, self.a + self.ac]
+    }
+
     /// The box around it.
     pub fn bounds(&self) -> Bounds {
         Bounds::EMPTY.with(self.a).with(self.a + self.ab).with(self.a + self.ac)

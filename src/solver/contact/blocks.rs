@@ -67,6 +67,8 @@ struct Reach {
     room: f32,
     start: u32,
     end: u32,
+    /// For a particle of this radius, and smaller ones (m).
+    radius: f32,
     /// The triangle of the list that the particle is over and that none of the others rises over, on the
     /// particle's side: while it stays over it, the others are no nearer.
     only: u32,
@@ -77,7 +79,7 @@ struct Reach {
 /// No triangle.
 const NONE: u32 = u32::MAX;
 const UNKNOWN: Reach =
-    Reach { place: Vec3A::ZERO, room: -1.0, start: 0, end: 0, only: NONE, side: 1.0 };
+    Reach { place: Vec3A::ZERO, room: -1.0, start: 0, end: 0, radius: 0.0, only: NONE, side: 1.0 };
 /// Entries in a patch's lists after which they are made anew.
 const MOST_LISTED: usize = 1 << 10;
 
@@ -92,6 +94,7 @@ impl Patch {
             lists: Vec::new(),
         };
         let [then, now] = &near.frames;
+        let room = &at_plane(room, [then, &near.last_frame]);
         // An odd number of negative scales turns triangles inside out.
         let mirrored = now.scale.x * now.scale.y * now.scale.z < 0.0;
         if near.shift.is_some() {
@@ -134,6 +137,13 @@ impl Patch {
         if self.anchor.is_some() { near.frames[1].rotation * normal } else { normal }
     }
 
+    /// Where a point of the triangles' frame is at the end of the substep.
+    #[inline]
+    pub fn placed(&self, near: &NearPiece, point: Vec3A) -> Vec3A {
+        let Some(anchor) = self.anchor else { return point };
+        near.frames[1].point(anchor) + near.frames[1].rotation * point
+    }
+
     /// Sees to it that the list of a particle at `x` (m, triangles' frame), `radius` large, holds; a new one
     /// is made to hold until it has moved `room` (m).
     #[inline]
@@ -144,6 +154,15 @@ impl Patch {
         if !holds {
             self.list(particle, x, radius, room);
         }
+    }
+
+    /// The same for a particle of which the radius may change.
+    #[inline]
+    pub fn refresh_for(&mut self, particle: usize, x: Vec3A, radius: f32, room: f32) {
+        if radius > self.particles[particle].radius {
+            self.particles[particle] = UNKNOWN;
+        }
+        self.refresh(particle, x, radius, room);
     }
 
     #[cold]
@@ -173,7 +192,7 @@ impl Patch {
         let only = list.iter().find(is_only).copied().unwrap_or(NONE);
         let height = self.triangles.get(only as usize).and_then(|only| only.over(x));
         let side = height.unwrap_or(1.0).signum();
-        self.particles[particle] = Reach { place: x, room, start, end, only, side };
+        self.particles[particle] = Reach { place: x, room, start, end, radius, only, side };
     }
 
     /// The one triangle that matters to a particle at `x`, if there is one, and how far over it that is (m).
@@ -192,6 +211,19 @@ impl Patch {
         let Reach { start, end, .. } = self.particles[particle];
         (&self.triangles, &self.lists[start as usize..end as usize])
     }
+}
+
+/// The part of a room through all z, as planar bodies have it, that a piece can be met in: they meet it
+/// in the plane of its own origin.
+fn at_plane(room: &Bounds, frames: [&Frame; 2]) -> Bounds {
+    let mut room = *room;
+    if room.min.z == f32::NEG_INFINITY {
+        let size = (room.max - room.min).with_z(0.0).max_element();
+        let levels = frames.map(|frame| frame.centre.z);
+        room.min.z = levels[0].min(levels[1]) - size;
+        room.max.z = levels[0].max(levels[1]) + size;
+    }
+    room
 }
 
 /// The box in a frame's own unscaled coordinates around a box of the island's.

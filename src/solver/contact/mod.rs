@@ -18,10 +18,14 @@
 //! acts on the tangential velocity relative to the surface.
 
 mod blocks;
+mod ellipsoid;
 mod events;
+mod growth;
 mod narrow;
 mod near;
 mod pieces;
+mod triangles;
+mod turning;
 
 pub use events::{ContactBegan, ContactEnded};
 pub(crate) use events::{Touching, report_contacts};
@@ -42,6 +46,7 @@ use bevy::{
 };
 use blocks::{BLOCK, Block, look_up, look_up_all, neighbourly_order};
 use near::{NearPiece, Pair, body_place};
+use turning::{TurningHit, merge_turning, turning_velocities};
 
 /// Greatest speed at which overlap that was there before a substep is corrected (m/s).
 const MAX_DEPENETRATION_SPEED: f32 = 3.0;
@@ -82,6 +87,8 @@ pub(crate) struct IslandContacts {
     /// By near piece, then body of the island.
     pairs: Vec<Pair>,
     hits: Vec<Hit>,
+    /// Those of particles that turn.
+    turning: Vec<TurningHit>,
     /// Whether a later iteration may have found the same contacts again.
     repeated: bool,
     /// What the near pieces and the blocks were looked up for.
@@ -97,13 +104,14 @@ pub(crate) struct IslandContacts {
 impl IslandContacts {
     pub fn begin_substep(&mut self) {
         self.hits.clear();
+        self.turning.clear();
         self.repeated = false;
         self.count = 0;
     }
 
     /// Whether anything touches in this substep.
     pub fn touching(&self) -> bool {
-        !self.hits.is_empty()
+        !(self.hits.is_empty() && self.turning.is_empty())
     }
 
     /// Forgets the last tick, but for what was looked up where that still holds.
@@ -176,7 +184,7 @@ pub(super) fn push_out(view: &mut IslandView<'_>, time: &StepTime, allowance: f3
     for number in 0..contacts.blocks.len() {
         contacts.push_block(view, number, time, allowance);
     }
-    if !contacts.hits.is_empty() {
+    if contacts.touching() {
         view.island.touched = true;
     }
     *view.contacts = contacts;
@@ -246,6 +254,11 @@ fn members(order: &[u32], block: usize) -> &[u32] {
     &order[block * BLOCK..order.len().min((block + 1) * BLOCK)]
 }
 
+/// Place in its block of what is at `place` in the order.
+fn members_place(place: usize) -> usize {
+    place % BLOCK
+}
+
 /// The least and the greatest radius of some particles (m), and whether one of them is of a planar body.
 struct Extent {
     least: f32,
@@ -254,16 +267,22 @@ struct Extent {
 }
 
 fn reach(view: &IslandView<'_>, particles: &[u32]) -> Extent {
-    if let [body] = view.island.bodies[..] {
+    if let [body] = view.island.bodies[..]
+        && view.oriented_of.is_empty()
+    {
         let body = &view.shared.bodies[body as usize];
         return Extent { least: body.radius, radius: body.radius, planar: body.planar };
     }
     let none = Extent { least: f32::INFINITY, radius: 0.0, planar: false };
     particles.iter().fold(none, |all, i| {
         let body = &view.shared.bodies[view.body[*i as usize] as usize];
+        let [least, greatest] = match view.oriented_at(*i as usize) {
+            Some(oriented) => ellipsoid::radii(oriented, body),
+            None => [body.radius; 2],
+        };
         Extent {
-            least: all.least.min(body.radius),
-            radius: all.radius.max(body.radius),
+            least: all.least.min(least),
+            radius: all.radius.max(greatest),
             planar: all.planar || body.planar,
         }
     })
@@ -306,6 +325,9 @@ pub(super) fn note_approach(view: &mut IslandView<'_>, time: &StepTime) {
     let mut hits = core::mem::take(&mut view.contacts.hits);
     if view.contacts.repeated {
         merge(&mut hits, &view.contacts.near);
+        let mut turning = core::mem::take(&mut view.contacts.turning);
+        merge_turning(&mut turning, &view.contacts.near);
+        view.contacts.turning = turning;
     }
     for hit in &mut hits {
         let i = hit.particle as usize;
@@ -375,4 +397,10 @@ pub(super) fn contact_velocities(view: &mut IslandView<'_>, time: &StepTime) {
         view.contacts.pairs[pair].impulse += impulse.max(0.0);
     }
     view.contacts.hits = hits;
+    if !view.contacts.turning.is_empty() {
+        let mut contacts = core::mem::take(view.contacts);
+        contacts.count += contacts.turning.len();
+        turning_velocities(&mut contacts, view, time);
+        *view.contacts = contacts;
+    }
 }

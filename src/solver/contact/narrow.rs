@@ -3,7 +3,7 @@
 use super::{
     Extent, Hit, IslandContacts,
     blocks::{BLOCK, Candidate, Patch},
-    flatten, members,
+    flatten, members, members_place,
     near::{NearPiece, body_place},
     reach,
 };
@@ -17,7 +17,7 @@ use bevy::math::{Vec3A, Vec4};
 /// Steps along a path toward a surface.
 const MARCH: usize = 32;
 /// A particle that moves less than this part of its radius is checked where it ends up.
-const SLOW: f32 = 0.7;
+pub(super) const SLOW: f32 = 0.7;
 /// A block of which no particle seems to move more than this part of the least radius is slow: what friction
 /// put back since is no more than the rest.
 const SLOW_BLOCK: f32 = 0.35;
@@ -25,23 +25,24 @@ const SLOW_BLOCK: f32 = 0.35;
 const CORNERS: usize = 4;
 
 /// One block, one piece.
-struct Meeting<'a> {
-    near: &'a NearPiece,
+#[derive(Clone, Copy)]
+pub(super) struct Meeting<'a> {
+    pub near: &'a NearPiece,
     /// Place of the piece in the island's list.
-    number: u32,
+    pub number: u32,
     /// Whether some particle moves far.
-    fast: bool,
-    allowance: f32,
-    h: f32,
-    /// Place of the block's first particle in the order.
-    first: usize,
+    pub fast: bool,
+    pub allowance: f32,
+    pub h: f32,
+    /// Place of the first particle in the order.
+    pub first: usize,
     /// What all particles of the island have in common, where they are of one body.
-    common: Option<Member>,
+    pub common: Option<Member>,
 }
 
 /// A particle as it meets a piece.
 #[derive(Clone, Copy)]
-struct Member {
+pub(super) struct Member {
     radius: f32,
     planar: bool,
     /// Place in the island's list of pairs.
@@ -106,7 +107,11 @@ impl IslandContacts {
                 let Some(&first) = particles.first() else { continue };
                 meeting.common = self.member(view, first as usize, &meeting);
             }
-            self.meet(view, particles, &meeting, candidate);
+            if view.oriented_of.is_empty() {
+                self.meet(view, particles, &meeting, candidate);
+            } else {
+                self.meet_turning(view, particles, &meeting, candidate);
+            }
         }
         self.near = near;
         self.order = order;
@@ -135,7 +140,7 @@ impl IslandContacts {
         }
     }
 
-    fn meet(
+    pub(super) fn meet(
         &mut self,
         view: &mut IslandView<'_>,
         particles: &[u32],
@@ -237,6 +242,7 @@ impl IslandContacts {
             let start = if meeting.fast { old(view, patch) } else { x };
             let moved = (x - start).length();
             let fast = moved > SLOW * radius;
+            let place = members_place(at.0);
             patch.refresh(place, x, radius, radius + 2.0 * moved);
             let (triangles, list) = patch.listed(place);
             if list.is_empty() {
@@ -332,9 +338,9 @@ impl IslandContacts {
 }
 
 /// The triangles that one particle may meet.
-struct Listed<'a> {
-    triangles: &'a [Triangle],
-    list: &'a [u32],
+pub(super) struct Listed<'a> {
+    pub triangles: &'a [Triangle],
+    pub list: &'a [u32],
 }
 
 impl Listed<'_> {
@@ -357,7 +363,7 @@ impl Listed<'_> {
 
     /// The triangle that a path crosses first.
     #[cold]
-    fn crossed(&self, start: Vec3A, x: Vec3A) -> Option<(Near, u32)> {
+    pub fn crossed(&self, start: Vec3A, x: Vec3A) -> Option<(Near, u32)> {
         let mut first: Option<(Near, u32)> = None;
         let mut earliest = f32::INFINITY;
         for &number in self.list {
@@ -382,7 +388,7 @@ impl Listed<'_> {
 
 /// Whether the surface `a` is nearer than `b`, from whichever side; of two as near, the one in front.
 #[inline]
-fn nearer(a: Near, b: Near) -> bool {
+pub(super) fn nearer(a: Near, b: Near) -> bool {
     let (from_a, from_b) = (a.distance.abs(), b.distance.abs());
     from_a < from_b || (from_a == from_b && a.distance > b.distance)
 }
@@ -393,7 +399,7 @@ fn old_place(view: &IslandView<'_>, i: usize, h: f32) -> Vec4 {
 }
 
 /// Where a particle was at the start of the substep, as seen by the piece where it is now, and where it is.
-fn path(view: &IslandView<'_>, i: usize, meeting: &Meeting<'_>) -> (Vec3A, Vec3A) {
+pub(super) fn path(view: &IslandView<'_>, i: usize, meeting: &Meeting<'_>) -> (Vec3A, Vec3A) {
     let old = Vec3A::from_vec4(old_place(view, i, meeting.h));
     let seen = meeting.near.shift.map_or(old, |shift| shift.carry(old));
     (seen, Vec3A::from_vec4(view.position[i]))
@@ -410,10 +416,20 @@ fn at_level(mut x: Vec3A, level: Option<f32>) -> Vec3A {
 
 /// The surface near `x`; for a planar particle in the plane of the piece at `level`.
 #[inline(always)]
-fn in_plane<S: Distance>(solid: &S, mut x: Vec3A, reach: f32, level: Option<f32>) -> Option<Near> {
-    let Some(level) = level else { return solid.near(x, reach) };
+fn in_plane<S: Distance>(solid: &S, x: Vec3A, reach: f32, level: Option<f32>) -> Option<Near> {
+    in_plane_by(|x| solid.near(x, reach), x, level)
+}
+
+/// The surface near `x` as `surface` tells; for a planar particle in the plane of the piece at `level`.
+#[inline(always)]
+pub(super) fn in_plane_by(
+    surface: impl Fn(Vec3A) -> Option<Near>,
+    mut x: Vec3A,
+    level: Option<f32>,
+) -> Option<Near> {
+    let Some(level) = level else { return surface(x) };
     x.z = level;
-    solid.near(x, reach).and_then(flat)
+    surface(x).and_then(flat)
 }
 
 /// The surface as a planar particle meets it: along its plane, and as far as it is there.
@@ -427,7 +443,7 @@ fn flat(near: Near) -> Option<Near> {
 /// from `x`, and the gap to it at the start.
 ///
 /// The distance from something convex is convex along a line, so that Newton's steps never overshoot.
-fn march(
+pub(super) fn march(
     old: Vec3A,
     x: Vec3A,
     radius: f32,

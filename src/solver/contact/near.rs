@@ -66,6 +66,12 @@ impl Shift {
         self.back * (x - self.now) + (self.now - self.then)
     }
 
+    /// How far it turned (rad); of a small turn.
+    pub fn turn(&self) -> Vec3A {
+        let Mat3A { x_axis, y_axis, z_axis } = self.back;
+        0.5 * Vec3A::new(y_axis.z - z_axis.y, z_axis.x - x_axis.z, x_axis.y - y_axis.x)
+    }
+
     /// No point within `bounds` came further than this (m).
     pub fn most_within(&self, bounds: &Bounds) -> f32 {
         let half = 0.5 * (bounds.max - bounds.min).length();

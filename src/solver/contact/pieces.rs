@@ -4,6 +4,7 @@
 //! listed. What was disturbed wakes the islands beside it.
 
 use crate::{
+    constraint::Oriented,
     math::{
         bounds::{Bounds, BoundsTree},
         pose::TargetMotion,
@@ -210,7 +211,7 @@ pub(crate) fn wake_beside(mirror: &mut Mirror, disturbed: &[Bounds]) {
     if disturbed.is_empty() {
         return;
     }
-    let Mirror { islands, position, bodies, body, .. } = mirror;
+    let Mirror { islands, position, bodies, body, oriented, .. } = mirror;
     for island in islands.iter_mut().filter(|island| !island.wake) {
         let mut around = Bounds::EMPTY;
         let mut reach: f32 = 0.0;
@@ -227,6 +228,8 @@ pub(crate) fn wake_beside(mirror: &mut Mirror, disturbed: &[Bounds]) {
                 around = around.with(here);
             }
         }
+        let turning = &oriented[island.oriented.clone()];
+        reach = turning.iter().map(Oriented::greatest_radius).fold(reach, f32::max);
         // Twice the radius: what rests lies within one.
         let slack = 2.0 * reach + 1e-6 * island.origin.abs().max_element() as f32;
         let around = around.inflate(slack).shifted(island.origin.as_vec3a());
