@@ -5,7 +5,12 @@
 mod common;
 
 use bevy::{math::Isometry3d, prelude::*};
-use bevy_pliant::{obstacle::TriangleMesh, prelude::*};
+use bevy_pliant::{
+    math::ellipsoid_pair::{Ellipse, Ellipsoid, meet},
+    obstacle::TriangleMesh,
+    particle::{ParticleOf, Planar},
+    prelude::*,
+};
 use common::{SPACING, SUBSTEPS, WARM_UP, app, seed_cloth, ticks};
 use core::f32::consts::FRAC_PI_2;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -146,5 +151,76 @@ fn contact(c: &mut Criterion) {
     measure(c, "self_folded", || touching_cloth(Some(5)));
 }
 
-criterion_group!(benches, contact);
+/// So many planar ellipses, each a body of its own, that lie in a heap between two walls.
+fn heap(count: u32) -> App {
+    let mut app = app(1);
+    app.world_mut().resource_mut::<SolverSettings>().sleeping = false;
+    app.world_mut().spawn((Obstacle::HALF_SPACE, Transform::default()));
+    for side in [-1.0, 1.0] {
+        let wall = Transform::from_xyz(2.0 * side, 0.0, 0.0)
+            .with_rotation(Quat::from_rotation_z(side * FRAC_PI_2));
+        app.world_mut().spawn((Obstacle::HALF_SPACE, wall));
+    }
+    let settings = BodySettings { soft_contact: true, ..default() };
+    for i in 0..count {
+        let (column, row) = ((i % 18) as f32, (i / 18) as f32);
+        let radii = Vec3::new(0.07 + 0.001 * column, 0.05 + 0.001 * row, 0.05);
+        let turning = OrientedParticle {
+            rotation: Quat::from_rotation_z(1.3 * i as f32),
+            ..OrientedParticle::with_radii(radii)
+        };
+        let place = Vec3::new(0.2 * (column - 8.5) + 0.005 * row, 0.15 + 0.2 * row, 0.0);
+        let body = app.world_mut().spawn((settings.clone(), Planar, Transform::default())).id();
+        app.world_mut().spawn((Particle::at(place), turning, ParticleOf(body)));
+    }
+    ticks(&mut app, 320);
+    app
+}
+
+/// What contact of ellipses costs: whole ticks of a heap of 400 (elements: touching pairs × substeps), and
+/// where two meet (elements: pairs).
+fn ellipses(c: &mut Criterion) {
+    let mut group = c.benchmark_group("ellipses");
+    group.sample_size(20);
+    let mut app = heap(400);
+    let touching = app.world().resource::<SolverDiagnostics>().soft_contacts as u64;
+    assert!(touching > 400, "a heap touches in many places: {touching}");
+    group.throughput(Throughput::Elements(touching * u64::from(SUBSTEPS)));
+    group.bench_function("heap", |b| b.iter_custom(|n| ticks(&mut app, n)));
+
+    let turned = |i: u32, r: f32| {
+        let rotation = Quat::from_rotation_z(0.7 * i as f32);
+        let radii = Vec3::new(0.07, 0.04, 0.05);
+        let (sin, cos) = (0.3 * i as f32).sin_cos();
+        (rotation, radii, Vec2::new(cos, sin) * r)
+    };
+    group.throughput(Throughput::Elements(64));
+    for (name, r) in [("touching", 0.1), ("apart", 0.13)] {
+        let pairs: Vec<_> = (0..64).map(|i| (turned(i, r), turned(i + 3, r))).collect();
+        let mut shares = vec![0.5; 64];
+        group.bench_function(format!("meet_{name}"), |b| {
+            b.iter(|| {
+                let mut met = 0;
+                for ((a, b), share) in pairs.iter().zip(&mut shares) {
+                    let shapes = [&Ellipse::new(a.1, a.0), &Ellipse::new(b.1, b.0)];
+                    met += usize::from(meet(shapes, a.2, share, 0.0).is_some());
+                }
+                met
+            });
+        });
+        group.bench_function(format!("meet_in_space_{name}"), |b| {
+            b.iter(|| {
+                let mut met = 0;
+                for ((a, b), share) in pairs.iter().zip(&mut shares) {
+                    let shapes = [&Ellipsoid::new(a.1, a.0), &Ellipsoid::new(b.1, b.0)];
+                    met += usize::from(meet(shapes, a.2.extend(0.01), share, 0.0).is_some());
+                }
+                met
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, contact, ellipses);
 criterion_main!(benches);

@@ -6,6 +6,7 @@
 pub mod bounds;
 pub mod ellipse;
 pub mod ellipsoid;
+pub mod ellipsoid_pair;
 pub mod hash;
 pub mod lane;
 pub mod noise;

@@ -27,6 +27,8 @@ pub(crate) trait Batch: Any + Send + Sync {
     /// Calls `visit` with the particles (of the island) of each constraint that joins just two, and
     /// with their rest length (m) if it is a distance.
     fn joined(&self, _visit: &mut dyn FnMut([u32; 2], Option<f32>)) {}
+    /// Calls `visit` with the particles (of the island) of each group.
+    fn grouped(&self, _visit: &mut dyn FnMut(&[u32])) {}
     /// For those who know the type.
     fn as_any(&mut self) -> &mut dyn Any;
 }
@@ -379,6 +381,10 @@ impl<C: GroupConstraint> Batch for GroupBatch<C> {
                 C::project(compiled, &mut particles);
             }
         }
+    }
+
+    fn grouped(&self, visit: &mut dyn FnMut(&[u32])) {
+        self.groups.iter().filter(|g| g.compiled.is_some()).for_each(|g| visit(&g.slots));
     }
 
     fn len(&self) -> usize {

@@ -61,6 +61,9 @@ pub(super) struct Neighbours {
 /// An island's box over this tick.
 struct Swept {
     island: u32,
+    /// Whether it has particles that turn, and others.
+    bones: bool,
+    plain: bool,
     min: DVec3,
     max: DVec3,
     speeds: Bounds,
@@ -75,21 +78,31 @@ pub(super) fn find(mirror: &mut Mirror, time: &StepTime) {
         n.list.begin_substep();
         n.made = None;
     });
-    let mut boxes: Vec<Swept> =
-        (0..mirror.islands.len()).filter_map(|i| swept_box(mirror, i, time.tick)).collect();
+    soft.crowd.begin_tick(mirror, time);
+    let mut boxes: Vec<Swept> = (0..mirror.islands.len())
+        .filter_map(|i| swept_box(mirror, i, soft.crowd.reach(i as u32), time.tick))
+        .collect();
     boxes.sort_unstable_by(|a, b| a.min.x.total_cmp(&b.min.x).then(a.island.cmp(&b.island)));
     let mut found: Vec<([u32; 2], f32)> = Vec::new();
+    let mut bones: Vec<[u32; 2]> = Vec::new();
     for (n, first) in boxes.iter().enumerate() {
         let particles = mirror.islands[first.island as usize].particles().len();
-        let most = found.len() + MOST_NEIGHBOURS + particles;
+        let most = found.len() + bones.len() + MOST_NEIGHBOURS + particles;
         for second in boxes[n + 1..].iter().take_while(|second| second.min.x <= first.max.x) {
-            if found.len() >= most {
+            if found.len() + bones.len() >= most {
                 break;
             }
             let islands = [first.island.min(second.island), first.island.max(second.island)];
             let along = along_of(mirror, islands).truncate().as_dvec3();
             let gap = (first.min - second.max).max(second.min - first.max) * along;
-            let distance = if gap.max_element() > 0.0 { 0.0 } else { widest(mirror, islands) };
+            if gap.max_element() > 0.0 {
+                continue;
+            }
+            if (first.bones || second.bones) && soft.crowd.meet(mirror, islands, time) {
+                bones.push(islands);
+            }
+            let plain = first.plain && second.plain;
+            let distance = if plain { widest(mirror, islands) } else { 0.0 };
             if distance > 0.0 {
                 let speed = first.speeds.union(second.speeds).diagonal();
                 let reach = 1.5 * distance + 1.25 * time.tick * speed;
@@ -100,25 +113,36 @@ pub(super) fn find(mirror: &mut Mirror, time: &StepTime) {
         }
     }
     found.sort_unstable_by_key(|(islands, _)| *islands);
+    let joined = found.iter().map(|(islands, _)| islands).chain(&bones).flatten();
+    for island in joined {
+        let island = &mut mirror.islands[*island as usize];
+        island.touched = true;
+        island.joined = true;
+    }
+    soft.crowd.joined = bones;
     for (islands, distance) in found {
-        for island in islands {
-            let island = &mut mirror.islands[island as usize];
-            island.touched = true;
-            island.joined = true;
-        }
         let reused = spare.pop().unwrap_or_default();
         soft.neighbours.push(Neighbours { islands, distance, ..reused });
     }
     mirror.soft = soft;
 }
 
-/// The box of an island's soft particles over a tick; `None` if it takes no part.
-fn swept_box(mirror: &Mirror, number: usize, tick: f32) -> Option<Swept> {
+/// Whether an island takes no part in this tick.
+pub(super) fn rests(island: &Island) -> bool {
+    island.disabled || island.bad_input || island.activity == Activity::Faulty
+}
+
+/// The box of an island's soft particles over a tick, and of what its oriented particles reach; `None` if it
+/// takes no part.
+fn swept_box(mirror: &Mirror, number: usize, bones: Bounds, tick: f32) -> Option<Swept> {
     let island = &mirror.islands[number];
     let members = &island.soft.as_ref()?.structure.soft;
-    let rests = island.disabled || island.bad_input || island.activity == Activity::Faulty;
-    if members.is_empty() || rests {
+    let turning = bones != Bounds::EMPTY;
+    if (members.is_empty() && !turning) || rests(island) {
         return None;
+    }
+    if members.is_empty() {
+        return swept(island, number, [bones.min, bones.max], Bounds::EMPTY, [true, false]);
     }
     let start = island.slots.start;
     let (mut places, mut speeds) = (Bounds::EMPTY, Bounds::EMPTY);
@@ -145,14 +169,19 @@ fn swept_box(mirror: &Mirror, number: usize, tick: f32) -> Option<Swept> {
     let slack = 1.5 * radius.fold(0.0, f32::max);
     let min = places.min + 1.25 * tick * speeds.min.min(Vec3A::ZERO) - slack;
     let max = places.max + 1.25 * tick * speeds.max.max(Vec3A::ZERO) + slack;
-    let origin = island.origin;
-    let (min, max) = (min.as_dvec3() + origin, max.as_dvec3() + origin);
-    (min.is_finite() && max.is_finite()).then_some(Swept {
-        island: number as u32,
-        min,
-        max,
-        speeds,
-    })
+    swept(island, number, [min.min(bones.min), max.max(bones.max)], speeds, [turning, true])
+}
+
+fn swept(
+    island: &Island,
+    number: usize,
+    corners: [Vec3A; 2],
+    speeds: Bounds,
+    [bones, plain]: [bool; 2],
+) -> Option<Swept> {
+    let [min, max] = corners.map(|corner| corner.as_dvec3() + island.origin);
+    let finite = min.is_finite() && max.is_finite();
+    finite.then_some(Swept { island: number as u32, bones, plain, min, max, speeds })
 }
 
 /// The greatest contact distance of bodies of two islands (m); 0 where none meet.
@@ -163,7 +192,7 @@ fn widest(mirror: &Mirror, [a, b]: [u32; 2]) -> f32 {
 }
 
 /// What is added to positions of the second island to compare them with the first's (m).
-fn shift(islands: &[Island], [a, b]: [u32; 2]) -> Vec4 {
+pub(super) fn shift(islands: &[Island], [a, b]: [u32; 2]) -> Vec4 {
     (islands[b as usize].origin - islands[a as usize].origin).as_vec3().extend(0.0)
 }
 
@@ -359,6 +388,7 @@ fn use_up(islands: &mut [Island], both: [u32; 2]) {
 /// Prepares for a substep; the first of a tick knows nothing of the last tick.
 pub(super) fn begin_substep(mirror: &mut Mirror, time: &StepTime) {
     let Mirror { islands, soft, .. } = mirror;
+    soft.crowd.list.begin_substep();
     for neighbours in &mut soft.neighbours {
         neighbours.list.begin_substep();
         if time.substep == 0 {

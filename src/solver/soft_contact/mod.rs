@@ -15,6 +15,8 @@
 //! * `structure`: who is joined to whom, rest poses, edges; changes with the constraints.
 //! * `hash_grid`: who is near whom.
 //! * `plan`, `drift`: how far lists of pairs look ahead, and when they are used up.
+//! * `ellipsoids`: oriented particles take part with their ellipsoids; `members`: who is near them; `bones`:
+//!   their pairs, of an island and between islands.
 //! * `within`: an island's own pairs. Islands without neighbours are carried through a tick as they are.
 //! * `across`: islands that may meet in this tick, one wake group; their pairs.
 //!
@@ -22,8 +24,11 @@
 //! in an order that depends on the state alone, not on tasks.
 
 mod across;
+mod bones;
 mod drift;
+mod ellipsoids;
 mod hash_grid;
+mod members;
 mod pairs;
 mod plan;
 mod structure;
@@ -41,13 +46,14 @@ use bevy::prelude::*;
 pub(crate) struct SoftIsland {
     structure: structure::Structure,
     within: within::Within,
+    bones: bones::BonesWithin,
     tracked: across::Tracked,
 }
 
 impl SoftIsland {
     /// Touching pairs within the island in the last substep.
     fn touching(&self) -> usize {
-        self.within.list.touching()
+        self.within.list.touching() + self.bones.list.touching()
     }
 }
 
@@ -58,14 +64,16 @@ pub(crate) struct SoftContacts {
     pub stale: bool,
     signature: structure::Signature,
     neighbours: Vec<across::Neighbours>,
+    crowd: bones::Crowd,
     grid: hash_grid::HashGrid,
     calls: u32,
 }
 
 impl SoftContacts {
-    /// Islands that may touch one another in this tick, in order.
+    /// Islands that may touch one another in this tick, some of them twice.
     pub fn neighbours(&self) -> impl Iterator<Item = [u32; 2]> + '_ {
-        self.neighbours.iter().map(|neighbours| neighbours.islands)
+        let plain = self.neighbours.iter().map(|neighbours| neighbours.islands);
+        plain.chain(self.crowd.joined.iter().copied())
     }
 }
 
@@ -84,8 +92,10 @@ pub(super) fn find_neighbours(mirror: &mut Mirror, time: &StepTime) {
 pub(super) fn begin_substep_within(view: &mut IslandView<'_>, time: &StepTime) {
     if let Some(soft) = &mut view.island.soft {
         soft.within.list.begin_substep();
+        soft.bones.list.begin_substep();
         if time.substep == 0 {
             soft.within.begin_tick();
+            soft.bones.begin_tick();
         }
     }
 }
@@ -102,6 +112,9 @@ pub(super) fn project_within(view: &mut IslandView<'_>, time: &StepTime, allowan
     if soft.structure.within {
         within::project(view, &mut soft, time, allowance);
     }
+    if soft.structure.bones_within {
+        bones::project_within(view, &mut soft, time, allowance);
+    }
     view.island.soft = Some(soft);
 }
 
@@ -114,6 +127,9 @@ pub(super) fn project(mirror: &mut Mirror, max_tasks: usize, time: &StepTime, al
     if !mirror.soft.neighbours.is_empty() {
         across::project(mirror, time, allowance);
     }
+    let mut crowd = core::mem::take(&mut mirror.soft.crowd);
+    crowd.project(mirror, time, allowance);
+    mirror.soft.crowd = crowd;
 }
 
 /// Velocities of what touched within an island in this substep.
@@ -128,6 +144,13 @@ pub(super) fn velocities_within(view: &mut IslandView<'_>, time: &StepTime) {
     } else {
         let of = |i: usize, j: usize| pairs::pair_friction(bodies, body[i], body[j]);
         list.velocities(velocity, change, view.inverse_mass, of, time.h);
+    }
+    if soft.structure.bones_within {
+        let soft = view.island.soft.take();
+        if let Some(soft) = &soft {
+            bones::velocities_within(view, &soft.bones, time.h);
+        }
+        view.island.soft = soft;
     }
 }
 
@@ -146,11 +169,15 @@ pub(super) fn velocities_across(mirror: &mut Mirror, time: &StepTime) {
             );
         }
     }
+    let crowd = core::mem::take(&mut mirror.soft.crowd);
+    crowd.velocities(mirror, time.h);
+    mirror.soft.crowd = crowd;
 }
 
 /// Touching pairs in the last substep.
 pub(super) fn touching(mirror: &Mirror) -> usize {
     let within = mirror.islands.iter().filter_map(|island| island.soft.as_ref());
     let within: usize = within.map(|soft| soft.touching()).sum();
-    within + mirror.soft.neighbours.iter().map(|n| n.list.touching()).sum::<usize>()
+    let across: usize = mirror.soft.neighbours.iter().map(|n| n.list.touching()).sum();
+    within + across + mirror.soft.crowd.list.touching()
 }

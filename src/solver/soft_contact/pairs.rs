@@ -263,7 +263,7 @@ fn meet(before: Vec4, now: Vec4, pair: &Pair, allowance: f32) -> Option<Meeting>
     let moved = way.length_squared();
     let towards = |place: Vec4| {
         let length = place.length();
-        if length > tiny { place / length } else { any_direction(pair) }
+        if length > tiny { place / length } else { any_direction(pair.particles) }
     };
     let along = |normal: Vec4| {
         let gap = normal.dot(now);
@@ -291,9 +291,8 @@ fn meet(before: Vec4, now: Vec4, pair: &Pair, allowance: f32) -> Option<Meeting>
 
 /// A direction for particles at the same place: another for each pair, along x and y, so that it suits
 /// planar bodies too.
-fn any_direction(pair: &Pair) -> Vec4 {
+pub(super) fn any_direction([i, j]: [u32; 2]) -> Vec4 {
     const GOLDEN: f32 = 2.399_963;
-    let [i, j] = pair.particles;
     let turn = GOLDEN * (i.wrapping_mul(31).wrapping_add(j) % 4096) as f32;
     let (sin, cos) = ops::sin_cos(turn);
     Vec4::new(cos, sin, 0.0, 0.0)
@@ -301,13 +300,18 @@ fn any_direction(pair: &Pair) -> Vec4 {
 
 /// Contact distance (m) of particles of two bodies; 0 where they do not touch.
 pub(super) fn contact_distance(bodies: &[MirrorBody], a: u32, b: u32) -> f32 {
+    let radius = |body: u32| bodies[body as usize].contact_radius;
+    if meets(bodies, a, b) { radius(a) + radius(b) } else { 0.0 }
+}
+
+/// Whether particles of two bodies, or of one, touch at all.
+pub(super) fn meets(bodies: &[MirrorBody], a: u32, b: u32) -> bool {
     let (first, second) = (&bodies[a as usize], &bodies[b as usize]);
-    let touch = if a == b {
+    if a == b {
         first.self_contact
     } else {
         first.soft_contact && second.soft_contact && first.layers.meets(second.layers)
-    };
-    if touch { first.contact_radius + second.contact_radius } else { 0.0 }
+    }
 }
 
 /// Friction between particles of two bodies: the geometric mean, from roots taken once a tick.

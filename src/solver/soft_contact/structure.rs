@@ -3,8 +3,11 @@
 //!
 //! Worked out anew when constraints, inverse masses or the bodies' flags change, not each tick.
 
-use super::super::mirror::{Island, Mirror, MirrorBody};
-use super::{SoftIsland, pairs::contact_distance};
+use super::super::mirror::{Island, Mirror, MirrorBody, NOT_ORIENTED};
+use super::{
+    SoftIsland,
+    pairs::{contact_distance, meets},
+};
 use crate::{
     obstacle::Friction,
     particle::{BuiltScale, RestPose},
@@ -23,21 +26,74 @@ const REST_PART: f32 = 0.8;
 pub(super) struct Structure {
     /// Rest positions (m, the body's scale in them); not a number where there is none.
     rest: Vec<Vec4>,
-    /// Where the list of each particle's partners starts.
-    starts: Vec<u32>,
-    /// Particles that constraints join each particle to.
-    partners: Vec<u32>,
-    /// Slots (of the island) of particles that may touch those of other islands.
+    /// Particles that constraints between two join each particle to.
+    joined: Graph,
+    /// Slots (of the island) of particles that may touch those of other islands and do not turn.
     pub soft: Vec<u32>,
-    /// Whether any two of its particles may touch.
+    /// Those of particles that do.
+    pub bones: Vec<u32>,
+    /// Whether any two of its particles that do not turn may touch.
     pub within: bool,
+    /// Whether one of its particles that turn may touch another of its particles.
+    pub bones_within: bool,
+    /// How many of its particles turn.
+    turning: usize,
+    /// Who is joined to whom by anything, groups included; empty where nothing turns.
+    graph: Graph,
+    /// Rotations at rest; empty where nothing turns.
+    rest_rotation: Vec<Quat>,
+}
+
+/// For each particle a list of others.
+#[derive(Debug, Default)]
+struct Graph {
+    starts: Vec<u32>,
+    partners: Vec<u32>,
+}
+
+impl Graph {
+    /// Of `count` particles, given pairs in both orders.
+    fn new(count: usize, mut joined: Vec<[u32; 2]>) -> Self {
+        joined.sort_unstable();
+        joined.dedup();
+        let mut starts = vec![0; count + 1];
+        for [i, _] in &joined {
+            starts[*i as usize + 1] += 1;
+        }
+        for i in 1..starts.len() {
+            starts[i] += starts[i - 1];
+        }
+        Self { starts, partners: joined.into_iter().map(|[_, j]| j).collect() }
+    }
+
+    #[inline(always)]
+    fn of(&self, i: u32) -> &[u32] {
+        &self.partners[self.starts[i as usize] as usize..self.starts[i as usize + 1] as usize]
+    }
 }
 
 impl Structure {
     #[inline(always)]
     fn joined(&self, i: u32, j: u32) -> bool {
-        let range = self.starts[i as usize] as usize..self.starts[i as usize + 1] as usize;
-        self.partners[range].contains(&j)
+        self.joined.of(i).contains(&j)
+    }
+
+    /// Whether two particles are joined, or both to a third: bones that meet there overlap as they bend.
+    pub fn near_in_graph(&self, i: u32, j: u32) -> bool {
+        let of_i = self.graph.of(i);
+        of_i.contains(&j) || of_i.iter().any(|k| self.graph.of(*k).contains(&j))
+    }
+
+    /// Whether it has particles that do not turn.
+    pub fn any_plain(&self) -> bool {
+        self.turning < self.rest.len()
+    }
+
+    /// Where a particle was at rest (m), and how it was turned; not a number where it has no such place.
+    pub fn rest_pose(&self, place: u32) -> (Vec3, Quat) {
+        let place = place as usize;
+        let position = self.rest.get(place).map_or(Vec3::NAN, |rest| rest.truncate());
+        (position, self.rest_rotation.get(place).copied().unwrap_or(Quat::IDENTITY))
     }
 
     /// The distance (m) at which two particles of the island touch, given that of their bodies; 0 where
@@ -100,10 +156,13 @@ pub(super) fn follow(world: &World, mirror: &mut Mirror) {
     for island in islands {
         let Some(soft) = &mut island.soft else { continue };
         let own = &island.bodies;
-        soft.structure.within = own
-            .iter()
-            .enumerate()
-            .any(|(n, a)| own[n..].iter().any(|b| contact_distance(bodies, *a, *b) > 0.0));
+        let any = |touch: &dyn Fn(u32, u32) -> bool| {
+            own.iter().enumerate().any(|(n, a)| own[n..].iter().any(|b| touch(*a, *b)))
+        };
+        let structure = &mut soft.structure;
+        structure.within =
+            structure.any_plain() && any(&|a, b| contact_distance(bodies, a, b) > 0.0);
+        structure.bones_within = structure.turning > 0 && any(&|a, b| meets(bodies, a, b));
     }
 }
 
@@ -136,17 +195,24 @@ fn work_out(world: &World, mirror: &mut Mirror) {
             edges.sum += f64::from(length);
             edges.count += 1;
         });
+        structure.turning = island.oriented.len();
         for (place, slot) in island.particles().enumerate() {
             let body = mirror.body[slot];
             let MirrorBody { soft_contact, self_contact, entity, .. } =
                 mirror.bodies[body as usize];
             // A body in several islands touches itself across them.
             if soft_contact || (self_contact && parts[body as usize] > 1) {
-                structure.soft.push(place as u32);
+                let turns = mirror.oriented_of[slot] != NOT_ORIENTED;
+                let list = if turns { &mut structure.bones } else { &mut structure.soft };
+                list.push(place as u32);
             }
             let scale = entity.and_then(|e| world.get::<BuiltScale>(e)).map_or(Vec3::ONE, |s| s.0);
-            let rest = world.get::<RestPose>(mirror.entities[slot]).map(|r| scale * r.position);
+            let pose = world.get::<RestPose>(mirror.entities[slot]);
+            let rest = pose.map(|r| scale * r.position);
             structure.rest.push(rest.unwrap_or(Vec3::NAN).extend(0.0));
+            if island.turning() {
+                structure.rest_rotation.push(pose.map_or(Quat::IDENTITY, |r| r.rotation));
+            }
         }
         let soft = mirror.islands[number].soft.get_or_insert_with(Box::<SoftIsland>::default);
         soft.structure = structure;
@@ -169,14 +235,28 @@ fn join(island: &Island, mut edge: impl FnMut(u32, f32)) -> Structure {
             }
         });
     }
-    joined.sort_unstable();
-    joined.dedup();
-    let mut starts = vec![0; island.particles().len() + 1];
-    for [i, _] in &joined {
-        starts[*i as usize + 1] += 1;
+    let count = island.particles().len();
+    let graph = if island.turning() {
+        let mut all = joined.clone();
+        for batch in island.batches.iter().flatten() {
+            batch.grouped(&mut |group| join_group(&mut all, group));
+        }
+        Graph::new(count, all)
+    } else {
+        Graph::default()
+    };
+    Structure { joined: Graph::new(count, joined), graph, ..default() }
+}
+
+/// Groups up to this size join each two of their particles; greater ones join all to their first, which comes
+/// to the same for those who look for a common neighbour.
+const SMALL_GROUP: usize = 32;
+
+fn join_group(joined: &mut Vec<[u32; 2]>, group: &[u32]) {
+    let centres = if group.len() <= SMALL_GROUP { group.len() } else { 1 };
+    for (n, &i) in group[..centres].iter().enumerate() {
+        for &j in &group[n + 1..] {
+            joined.extend([[i, j], [j, i]]);
+        }
     }
-    for i in 1..starts.len() {
-        starts[i] += starts[i - 1];
-    }
-    Structure { starts, partners: joined.into_iter().map(|[_, j]| j).collect(), ..default() }
 }

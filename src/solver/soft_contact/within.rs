@@ -1,6 +1,9 @@
 //! Contact of an island's particles with one another.
 
-use super::super::{mirror::IslandView, settings::StepTime};
+use super::super::{
+    mirror::{IslandView, NOT_ORIENTED},
+    settings::StepTime,
+};
 use super::{
     SoftIsland,
     drift::Flow,
@@ -135,7 +138,12 @@ fn make(view: &IslandView<'_>, soft: &mut SoftIsland, time: &StepTime) {
         return;
     }
     let points = view.position[..count].iter().enumerate().map(|(i, x)| (i as u32, *x * along));
-    within.grid.build(reach, points);
+    if view.oriented_of.is_empty() {
+        within.grid.build(reach, points);
+    } else {
+        let plain = |(i, _): &(u32, Vec4)| view.oriented_of[*i as usize] == NOT_ORIENTED;
+        within.grid.build(reach, points.filter(plain));
+    }
 
     let single = own.len() == 1;
     let (mut of, mut found, mut tried) = (NONE, 0, 0);

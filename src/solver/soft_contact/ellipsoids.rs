@@ -1,0 +1,526 @@
+//! Pairs of ellipsoids, or of one and a particle, that may touch: projection and velocities.
+//!
+//! ```text
+//!     ___              C = gap + o ≥ 0          o: how far the two overlap at rest
+//!    ╱ i ╲__   n       w = n·Wn + (r×n)·I⁻¹(r×n)     each, with r the arm from its centre to ×
+//!    ╲___×→ ╲          λ = Δ/(wᵢ + wⱼ),   Δ = min(−C, C_before − C + allowance)
+//!        ╲_j_╱         Δx = ± λ Wn,   Δθ = ± λ I⁻¹(r×n)
+//! ```
+//!
+//! Normal, arms and gap are worked out once a substep, for the centres as they were at its start, and C is
+//! linear from there: `C = C_before + n·(Δxⱼ + Δθⱼ×rⱼ − Δxᵢ − Δθᵢ×rᵢ)`. The velocity that a substep ends with
+//! is the way since its start, so what acts on both at one point, in opposite senses, must be balanced about
+//! the centres as they were then: so angular momentum is kept, to rounding, as linear momentum is.
+//!
+//! Where both are planar, distances along z do not count and everything happens in the plane; W leaves a planar
+//! particle in its plane beside one of space too. A pair that may pass by half of one another in a substep is
+//! followed on its way, and has the normal of the moment in which it first touches.
+//!
+//! In the velocity pass the point of contact separates no faster than it did before the substep (there is no
+//! restitution between soft bodies), and Coulomb friction acts on the tangential velocity there, spin
+//! included: by the impulse that stops it, or by at most μ times the normal one, λ/h.
+
+use super::super::mirror::Oriented;
+use super::pairs::{NONE, any_direction, closest};
+use crate::{
+    constraint::OldPositions,
+    math::ellipsoid_pair::{Ellipse, Ellipsoid, Meeting, first_share, meet},
+    obstacle::Friction,
+};
+use bevy::{math::Vec4, prelude::*};
+
+/// One of two that may touch.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct End {
+    pub slot: u32,
+    /// Its place among the particles that turn, or [`NONE`].
+    pub turning: u32,
+    /// Its greatest semi-axis (m): where it does not turn, the radius that it touches others at.
+    pub radius: f32,
+    /// Its least one (m).
+    pub least: f32,
+    /// Whether what touches it turns it.
+    pub levered: bool,
+    /// Whether it keeps its z.
+    pub planar: bool,
+}
+
+/// Two that may touch, one of them an ellipsoid at least.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct EllipsoidPair {
+    pub ends: [End; 2],
+    /// What is added to the second's position to compare it with the first's (m).
+    pub shift: Vec3,
+    /// Whether z does not count.
+    pub flat: bool,
+    /// Whether the two may pass by half of one another in a substep.
+    pub fast: bool,
+    /// How far they overlap at rest (m).
+    pub allowed: f32,
+    pub friction: Friction,
+    /// λ of Perram and Wertheim.
+    share: f32,
+    /// Place of its touch in this substep, [`NONE`], or [`CLEAR`].
+    touch: u32,
+}
+
+/// Instead of the place of a touch: the two are out of reach in this substep.
+const CLEAR: u32 = NONE - 1;
+
+impl EllipsoidPair {
+    pub fn new(ends: [End; 2], flat: bool) -> Self {
+        let means = ends.map(|end| (end.radius * end.least).max(0.0).sqrt());
+        Self {
+            ends,
+            flat,
+            shift: Vec3::ZERO,
+            fast: false,
+            allowed: 0.0,
+            friction: Friction::NONE,
+            share: first_share(means),
+            touch: NONE,
+        }
+    }
+}
+
+/// A pair that touches in this substep, or is near enough to.
+#[derive(Clone, Copy, Debug)]
+struct Touch {
+    ends: [End; 2],
+    normal: Vec3,
+    arms: [Vec3; 2],
+    shift: Vec3,
+    /// C at the start of the substep (m).
+    before: f32,
+    /// How each moves by what acts along the normal.
+    responses: [Response; 2],
+    /// Separating speed of the point of contact that positions were predicted with (m/s).
+    speed_before: f32,
+    /// Sum of λ (kg m).
+    pushed: f32,
+    friction: Friction,
+}
+
+/// Pairs that may touch, and those that did in this substep.
+#[derive(Debug, Default)]
+pub(super) struct EllipsoidList {
+    pub pairs: Vec<EllipsoidPair>,
+    touches: Vec<Touch>,
+}
+
+/// What projection works on.
+pub(super) struct Turnable<'a> {
+    pub position: &'a mut [Vec4],
+    pub old: OldPositions<'a>,
+    pub inverse_mass: &'a [f32],
+    pub oriented: &'a mut [Oriented],
+    /// How much of the overlap that was there before a substep is undone (m).
+    pub allowance: f32,
+}
+
+/// What the velocity pass works on.
+pub(super) struct Spinning<'a> {
+    pub position: &'a [Vec4],
+    pub velocity: &'a [Vec4],
+    pub velocity_change: &'a mut [Vec4],
+    pub inverse_mass: &'a [f32],
+    pub oriented: &'a mut [Oriented],
+}
+
+/// A correction above this part of the lesser least semi-axis calls for another sweep.
+const MUCH: f32 = 0.05;
+
+/// Most sweeps over the pairs in one iteration.
+const MOST_SWEEPS: usize = 4;
+
+/// No contact turns a particle further in one go (rad).
+const MOST_TURN: f32 = 0.25;
+
+/// A pair that moved further than this part of its least semi-axes in a substep is followed on its way.
+pub(super) const FAST: f32 = 0.4;
+
+/// Steps by which the first moment of touching is found on such a way.
+const HALVINGS: usize = 8;
+
+/// How a push along some direction moves an end, per unit of it.
+#[derive(Clone, Copy, Debug)]
+struct Response {
+    linear: Vec3,
+    turn: Vec3,
+    /// Generalised inverse mass (1/kg).
+    weight: f32,
+}
+
+fn respond(end: &End, arm: Vec3, n: Vec3, inverse_mass: &[f32], oriented: &[Oriented]) -> Response {
+    let mut linear = inverse_mass[end.slot as usize] * n;
+    if end.planar {
+        linear.z = 0.0;
+    }
+    let mut response = Response { linear, turn: Vec3::ZERO, weight: linear.dot(n) };
+    if end.levered
+        && let Some(oriented) = oriented.get(end.turning as usize)
+    {
+        let lever = arm.cross(n);
+        response.turn = oriented.inverse_inertia_times(lever);
+        response.weight += response.turn.dot(lever);
+    }
+    response
+}
+
+/// The spin (rad/s) of an end that what touches it can turn.
+#[inline]
+fn spin(end: &End, oriented: &[Oriented]) -> Vec3 {
+    match oriented.get(end.turning as usize) {
+        Some(oriented) if end.levered => oriented.angular_velocity,
+        _ => Vec3::ZERO,
+    }
+}
+
+impl EllipsoidList {
+    /// Forgets all pairs, but not what touched in this substep.
+    pub fn clear_pairs(&mut self) {
+        self.pairs.clear();
+    }
+
+    pub fn begin_substep(&mut self) {
+        self.touches.clear();
+        self.pairs.iter_mut().for_each(|pair| pair.touch = NONE);
+    }
+
+    /// How many touched in this substep.
+    pub fn touching(&self) -> usize {
+        self.touches.iter().filter(|touch| touch.pushed > 0.0).count()
+    }
+
+    /// Projects every pair; where that moved any by much, again.
+    pub fn project(&mut self, moving: &mut Turnable<'_>) {
+        let Self { pairs, touches } = self;
+        for _ in 0..MOST_SWEEPS {
+            let mut much = false;
+            for pair in pairs.iter_mut() {
+                if pair.touch == NONE {
+                    look(pair, touches, moving);
+                }
+                if let Some(touch) = touches.get_mut(pair.touch as usize) {
+                    much |= moving.push(touch);
+                }
+            }
+            if !much {
+                return;
+            }
+        }
+    }
+
+    /// Restitution (none) and friction of what touched, after velocities are updated.
+    pub fn velocities(&self, spinning: &mut Spinning<'_>, h: f32) {
+        for touch in self.touches.iter().filter(|touch| touch.pushed > 0.0) {
+            let touch = &spinning.follow(touch);
+            let (n, normal_impulse) = (touch.normal, touch.pushed / h);
+            let speed = spinning.relative(touch).dot(n);
+            let wanted = speed.min(touch.speed_before.max(0.0));
+            if wanted != speed {
+                spinning.push(touch, n, |weight| (wanted - speed) / weight);
+            }
+            let relative = spinning.relative(touch);
+            let tangential = relative - relative.dot(n) * n;
+            let slip = tangential.length();
+            let along = tangential / slip;
+            // Not above 0 includes what is not a number.
+            if slip > 0.0 && along.is_finite() {
+                spinning.push(touch, along, |weight| {
+                    let stopping = slip / weight;
+                    let Friction { fixed, sliding } = touch.friction;
+                    if stopping <= fixed * normal_impulse {
+                        -stopping
+                    } else {
+                        -stopping.min(sliding * normal_impulse)
+                    }
+                });
+            }
+        }
+    }
+}
+
+/// Works out how a pair is placed that is within reach, and notes it where it may touch in this substep.
+#[inline]
+fn look(pair: &mut EllipsoidPair, touches: &mut Vec<Touch>, moving: &Turnable<'_>) {
+    let [i, j] = pair.ends.map(|end| end.slot as usize);
+    let mut now = (moving.position[j] - moving.position[i]).truncate() + pair.shift;
+    if pair.flat {
+        now.z = 0.0;
+    }
+    let reach = pair.ends[0].radius + pair.ends[1].radius;
+    if !pair.fast && now.length_squared() >= reach * reach {
+        return;
+    }
+    let mut start = (moving.old.get(j) - moving.old.get(i)).truncate() + pair.shift;
+    if pair.flat {
+        start.z = 0.0;
+    }
+    let met = place(pair, start, now, moving);
+    let Some(Meeting { gap, normal, arms }) = met else {
+        pair.touch = CLEAR;
+        return;
+    };
+    let (weights, turning) = (moving.inverse_mass, &*moving.oriented);
+    let responses = [0, 1].map(|end| respond(&pair.ends[end], arms[end], normal, weights, turning));
+    let mut touch = Touch {
+        ends: pair.ends,
+        normal,
+        arms,
+        shift: pair.shift,
+        before: 0.0,
+        responses,
+        speed_before: 0.0,
+        pushed: 0.0,
+        friction: pair.friction,
+    };
+    touch.before = gap + pair.allowed - moving.turned_apart(&touch);
+    touch.speed_before = moving.speed(&touch);
+    pair.touch = touches.len() as u32;
+    touches.push(touch);
+}
+
+/// How a pair is placed whose centres were `start` apart at the start of the substep and are `now` apart, if
+/// it may touch: as it was at the start, but turned as it is now.
+#[inline]
+fn place(
+    pair: &mut EllipsoidPair,
+    start: Vec3,
+    now: Vec3,
+    moving: &Turnable<'_>,
+) -> Option<Meeting<Vec3>> {
+    let way = (now - start).length();
+    let least = pair.ends[0].least + pair.ends[1].least;
+    if pair.fast && way > FAST * least {
+        return meet_on_way(pair, start, now, moving);
+    }
+    let most = 1.5 * way + 0.05 * least;
+    meet_at(pair, start, most, moving)
+}
+
+impl Turnable<'_> {
+    /// Separating speed of the point of contact that positions were predicted with (m/s).
+    fn speed(&self, touch: &Touch) -> f32 {
+        let OldPositions { velocity, velocity_change, .. } = self.old;
+        let speed = |end: usize| {
+            let slot = touch.ends[end].slot;
+            let v = (velocity[slot as usize] + velocity_change[slot as usize]).truncate();
+            (v + spin(&touch.ends[end], self.oriented).cross(touch.arms[end])).dot(touch.normal)
+        };
+        speed(1) - speed(0)
+    }
+
+    /// How far the point of contact parted by turns since the start of the substep (m).
+    fn turned_apart(&self, touch: &Touch) -> f32 {
+        let way = |end: usize| {
+            let End { turning, levered, .. } = touch.ends[end];
+            match self.oriented.get(turning as usize) {
+                Some(oriented) if levered => {
+                    let turned = oriented.turned_so_far(self.old.h);
+                    turned.cross(touch.arms[end]).dot(touch.normal)
+                }
+                _ => 0.0,
+            }
+        };
+        way(1) - way(0)
+    }
+
+    /// How far the centres parted since the start of the substep (m).
+    fn moved_apart(&self, touch: &Touch) -> f32 {
+        let way = |end: usize| {
+            let slot = touch.ends[end].slot as usize;
+            (self.position[slot] - self.old.get(slot)).truncate().dot(touch.normal)
+        };
+        way(1) - way(0)
+    }
+
+    /// Pushes a pair apart if it overlaps; whether by much.
+    #[inline]
+    fn push(&mut self, touch: &mut Touch) -> bool {
+        let parted = self.moved_apart(touch) + self.turned_apart(touch);
+        let depth = -(touch.before + parted);
+        let correction = depth.min(self.allowance - parted);
+        let [first, second] = touch.responses;
+        let weight = first.weight + second.weight;
+        let mut push = correction / weight;
+        // Not above 0 includes what is not a number.
+        if !(weight > 0.0 && push > 0.0 && push < f32::MAX) {
+            return false;
+        }
+        let turn = push * first.turn.abs().max(second.turn.abs()).max_element();
+        if turn > MOST_TURN {
+            push *= MOST_TURN / turn;
+        }
+        touch.pushed += push;
+        for (end, response, push) in
+            [(&touch.ends[0], first, -push), (&touch.ends[1], second, push)]
+        {
+            self.position[end.slot as usize] += (push * response.linear).extend(0.0);
+            if response.turn != Vec3::ZERO {
+                self.oriented[end.turning as usize].turn_by(push * response.turn);
+            }
+        }
+        push * weight > MUCH * touch.ends[0].least.min(touch.ends[1].least)
+    }
+}
+
+/// The shape of an end as it is now.
+fn ellipse(end: &End, oriented: &[Oriented]) -> Ellipse {
+    match oriented.get(end.turning as usize) {
+        Some(oriented) => Ellipse::new(oriented.radii, oriented.rotation),
+        None => Ellipse::disc(end.radius),
+    }
+}
+
+fn ellipsoid(end: &End, oriented: &[Oriented]) -> Ellipsoid {
+    match oriented.get(end.turning as usize) {
+        Some(oriented) => Ellipsoid::new(oriented.radii, oriented.rotation),
+        None => Ellipsoid::ball(end.radius),
+    }
+}
+
+/// How two meet whose centres are `r` apart, with a gap of at most `most` (m).
+#[inline]
+fn meet_at(
+    pair: &mut EllipsoidPair,
+    r: Vec3,
+    most: f32,
+    moving: &Turnable<'_>,
+) -> Option<Meeting<Vec3>> {
+    let EllipsoidPair { ends: [a, b], flat, .. } = *pair;
+    let r = parted(pair, r);
+    let turning = &*moving.oriented;
+    if flat {
+        let shapes = [&ellipse(&a, turning), &ellipse(&b, turning)];
+        meet(shapes, r.truncate(), &mut pair.share, most).map(in_space)
+    } else {
+        let shapes = [&ellipsoid(&a, turning), &ellipsoid(&b, turning)];
+        meet(shapes, r, &mut pair.share, most)
+    }
+}
+
+fn in_space(flat: Meeting<Vec2>) -> Meeting<Vec3> {
+    let Meeting { gap, normal, arms } = flat;
+    Meeting { gap, normal: normal.extend(0.0), arms: arms.map(|arm| arm.extend(0.0)) }
+}
+
+/// Centres at one place are taken for a little apart, in a direction of the plane.
+#[inline]
+fn parted(pair: &EllipsoidPair, r: Vec3) -> Vec3 {
+    let [a, b] = pair.ends;
+    let tiny = 1e-4 * (a.radius + b.radius);
+    if r.length_squared() < tiny * tiny {
+        tiny * any_direction([a.slot, b.slot]).truncate()
+    } else {
+        r
+    }
+}
+
+/// How two meet that went from `before` apart to `now` apart in this substep: if they passed one another, with
+/// the normal of the moment in which they first touched, and the gap that they had along it before.
+fn meet_on_way(
+    pair: &mut EllipsoidPair,
+    before: Vec3,
+    now: Vec3,
+    moving: &Turnable<'_>,
+) -> Option<Meeting<Vec3>> {
+    let way = now - before;
+    let at = |t: f32| before + t * way;
+    let reach = pair.ends[0].radius + pair.ends[1].radius;
+    let nearest = closest(before.extend(0.0), now.extend(0.0)).truncate();
+    // Not nearer includes what is not a number.
+    if !(nearest.length_squared() < reach * reach) {
+        return None;
+    }
+    if let Some(overlap) = meet_at(pair, before, 0.0, moving) {
+        return Some(overlap);
+    }
+    // They first touch before they are nearest, if at all.
+    let (mut first, mut last) = (0.0, (nearest - before).dot(way) / way.length_squared());
+    let mut met = meet_at(pair, nearest, 0.0, moving)?;
+    for _ in 0..HALVINGS {
+        let middle = 0.5 * (first + last);
+        match meet_at(pair, at(middle), 0.0, moving) {
+            Some(earlier) => (last, met) = (middle, earlier),
+            None => first = middle,
+        }
+    }
+    met.gap -= met.normal.dot(at(last) - before);
+    Some(met)
+}
+
+/// How far two overlap at rest whose centres are `r` apart there (m), with these rotations; 0 where they
+/// do not, or where one of them has no place at rest.
+pub(super) fn overlap_at_rest(
+    pair: &EllipsoidPair,
+    r: Vec3,
+    rotations: [Quat; 2],
+    oriented: &[Oriented],
+) -> f32 {
+    let mut r = r;
+    if pair.flat {
+        r.z = 0.0;
+    }
+    let reach = pair.ends[0].radius + pair.ends[1].radius;
+    // Not nearer includes what is not a number.
+    if !(r.length_squared() < reach * reach) {
+        return 0.0;
+    }
+    let r = parted(pair, r);
+    let radii = pair
+        .ends
+        .map(|end| oriented.get(end.turning as usize).map_or(Vec3::splat(end.radius), |o| o.radii));
+    let mut share = pair.share;
+    let gap = if pair.flat {
+        let [a, b] = [0, 1].map(|end| Ellipse::new(radii[end], rotations[end]));
+        meet([&a, &b], r.truncate(), &mut share, 0.0).map(|met| met.gap)
+    } else {
+        let [a, b] = [0, 1].map(|end| Ellipsoid::new(radii[end], rotations[end]));
+        meet([&a, &b], r, &mut share, 0.0).map(|met| met.gap)
+    };
+    gap.map_or(0.0, |gap| (-gap).max(0.0))
+}
+
+impl Spinning<'_> {
+    /// A touch with its arms led to one point again, after both centres have moved on.
+    fn follow(&self, touch: &Touch) -> Touch {
+        let [i, j] = touch.ends.map(|end| end.slot as usize);
+        let between = (self.position[j] - self.position[i]).truncate() + touch.shift;
+        let moved = 0.5 * (between - (touch.arms[0] - touch.arms[1]));
+        Touch { arms: [touch.arms[0] + moved, touch.arms[1] - moved], ..*touch }
+    }
+
+    /// Velocity of the second at the point of contact, seen from the first (m/s).
+    fn relative(&self, touch: &Touch) -> Vec3 {
+        let velocity = |end: usize| {
+            let slot = touch.ends[end].slot as usize;
+            (self.velocity[slot] + self.velocity_change[slot]).truncate()
+                + spin(&touch.ends[end], self.oriented).cross(touch.arms[end])
+        };
+        velocity(1) - velocity(0)
+    }
+
+    /// Pushes both ends apart along `n` by the impulse (N s) that `impulse` says, given their weight (1/kg).
+    fn push(&mut self, touch: &Touch, n: Vec3, impulse: impl Fn(f32) -> f32) {
+        let [first, second] = [0, 1].map(|end| {
+            respond(&touch.ends[end], touch.arms[end], n, self.inverse_mass, self.oriented)
+        });
+        let weight = first.weight + second.weight;
+        if !(weight > 0.0) {
+            return;
+        }
+        let impulse = impulse(weight);
+        if !impulse.is_finite() {
+            return;
+        }
+        for (end, response, push) in
+            [(&touch.ends[0], first, -impulse), (&touch.ends[1], second, impulse)]
+        {
+            self.velocity_change[end.slot as usize] += (push * response.linear).extend(0.0);
+            if let Some(oriented) = self.oriented.get_mut(end.turning as usize) {
+                oriented.angular_velocity += push * response.turn;
+            }
+        }
+    }
+}
