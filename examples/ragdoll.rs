@@ -62,7 +62,7 @@ fn main() -> AppExit {
     }
     if args.text("script") == "toss" {
         app.add_systems(Startup, spawn).add_observer(toss);
-    } else if count == 1 {
+    } else if count == 1 && !alone {
         app.add_systems(Startup, spawn).add_plugins(bag::BagPlugin);
     } else {
         app.add_systems(Startup, spawn);

@@ -1,15 +1,226 @@
-//! The bag.
+//! The postman's bag: it carries him about, shakes him, pours him out and flies away.
 
 use bevy::prelude::*;
+use bevy_pliant::{interact::HeldBy, particle::RestPose, prelude::*};
+use core::f32::consts::TAU;
 
-/// The bag and its ways.
+/// Size of the bag's picture (m).
+const SIZE: Vec2 = Vec2::new(0.62, 0.66);
+/// Where the bag begins (m).
+const START: Vec3 = Vec3::new(-0.9, 0.95, 0.0);
+/// From the bag's origin to that of the postman in it (m).
+const POSTMAN: Vec3 = Vec3::new(0.0, 0.36, 0.0);
+/// Where the bag holds him: from his origin, where the bone is at rest; from the bag's origin, where it is held
+/// (m).
+const HOLDS: [(Vec2, Vec2); 3] = [
+    (Vec2::new(0.0, -0.18), Vec2::new(0.0, 0.18)),
+    (Vec2::new(-0.13, -0.48), Vec2::new(-0.1, -0.1)),
+    (Vec2::new(0.13, -0.48), Vec2::new(0.1, -0.1)),
+];
+/// How long it carries him, and when it shakes him (s).
+const CARRY: f32 = 7.0;
+const SHAKE: f32 = 4.5;
+/// How long it pours, when he is let go in it, and how long it takes to fly away (s).
+const POUR: f32 = 0.9;
+const LET_GO: f32 = 0.35;
+const LEAVE: f32 = 1.2;
+
+/// Spawns the bag and moves it.
 pub struct BagPlugin;
 
 impl Plugin for BagPlugin {
-    fn build(&self, _app: &mut App) {}
+    fn build(&self, app: &mut App) {
+        app.add_systems(Startup, spawn).add_systems(Update, (call, drive).chain()).add_observer(begin);
+    }
 }
 
 /// Where the postman is at the start.
 pub fn start() -> Transform {
-    Transform::from_xyz(0.0, 1.3, 0.0)
+    Transform::from_translation(START + POSTMAN)
+}
+
+#[derive(Component)]
+struct Bag {
+    way: Way,
+    /// How long it has been on this way (s), and where it began.
+    time: f32,
+    from: Vec2,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Way {
+    Carrying,
+    Pouring,
+    Leaving,
+    Away,
+    Coming,
+}
+
+impl Bag {
+    fn new(way: Way, from: Vec2) -> Self {
+        Self { way, time: 0.0, from }
+    }
+}
+
+/// Marks what holds the postman.
+#[derive(Component)]
+struct BagHold;
+
+fn spawn(server: Res<AssetServer>, mut commands: Commands) {
+    let picture = |name: &'static str| Sprite {
+        custom_size: Some(SIZE),
+        ..Sprite::from_image(server.load(name))
+    };
+    commands.spawn((
+        Bag::new(Way::Away, START.truncate()),
+        Transform::from_translation(START),
+        Visibility::default(),
+        children![(picture("characters/bag.png"), Transform::from_xyz(0.0, 0.0, 1.0))],
+    ));
+}
+
+/// The postman begins in the bag, also where he is built anew.
+fn begin(
+    built: On<BodyBuilt>,
+    bones: Bones,
+    mut bag: Single<(Entity, &mut Bag)>,
+    holds: Query<Entity, With<BagHold>>,
+    mut commands: Commands,
+) {
+    let (entity, bag) = &mut *bag;
+    **bag = Bag::new(Way::Carrying, START.truncate());
+    commands.trigger(Teleport { entity: *entity, to: Transform::from_translation(START) });
+    holds.iter().for_each(|hold| commands.entity(hold).despawn());
+    bones.hold(built.entity, *entity, &mut commands);
+}
+
+/// The bones of the postman.
+#[derive(bevy::ecs::system::SystemParam)]
+struct Bones<'w, 's> {
+    postmen: Query<'w, 's, Entity, With<SpriteRagdoll>>,
+    bodies: Query<'w, 's, &'static Particles>,
+    bones: Query<'w, 's, (&'static RestPose, &'static Particle)>,
+}
+
+impl Bones<'_, '_> {
+    /// The bone of a body that is nearest to a point of its rest pose.
+    fn near(&self, body: Entity, point: Vec2) -> Option<Entity> {
+        let away = |bone: &Entity| {
+            let rest = self.bones.get(*bone).map_or(Vec2::INFINITY, |(rest, _)| rest.position.truncate());
+            rest.distance(point)
+        };
+        let members = self.bodies.get(body).ok()?;
+        members.iter().min_by(|a, b| away(a).total_cmp(&away(b)))
+    }
+
+    fn hold(&self, body: Entity, bag: Entity, commands: &mut Commands) {
+        for (rest, place) in HOLDS {
+            let Some(bone) = self.near(body, rest) else { continue };
+            let hold = Attachment::new(bone, bag).at(place.extend(0.0)).with_compliance(2e-4);
+            // Soft enough that he is not torn in where the bag fetches him.
+            commands.spawn((BagHold, hold.with_damping(20.0).with_max_force(120.0)));
+        }
+    }
+
+    /// Where the bag must be to have the postman in it.
+    fn place(&self) -> Option<(Entity, Vec2)> {
+        let body = self.postmen.iter().next()?;
+        let (rest, place) = HOLDS[0];
+        let (_, hips) = self.bones.get(self.near(body, rest)?).ok()?;
+        let over = hips.position.truncate() - place;
+        Some((body, over.max(Vec2::new(-9.0, 0.5 * SIZE.y))))
+    }
+}
+
+/// Space calls the bag, or lets it pour.
+fn call(
+    keys: Res<ButtonInput<KeyCode>>,
+    held: Query<(), With<HeldBy>>,
+    mut bag: Single<(&mut Bag, &Transform)>,
+) {
+    if !keys.just_pressed(KeyCode::Space) {
+        return;
+    }
+    let (bag, transform) = &mut *bag;
+    let at = transform.translation.truncate();
+    match bag.way {
+        Way::Carrying => **bag = Bag::new(Way::Pouring, at),
+        Way::Away | Way::Leaving if held.is_empty() => **bag = Bag::new(Way::Coming, at),
+        _ => {}
+    }
+}
+
+fn drive(
+    time: Res<Time>,
+    bones: Bones,
+    mut bag: Single<(Entity, &mut Bag, &mut Transform)>,
+    holds: Query<Entity, With<BagHold>>,
+    mut commands: Commands,
+) {
+    let (entity, bag, transform) = &mut *bag;
+    let before = bag.time;
+    bag.time += time.delta_secs();
+    let t = bag.time;
+    let mut at = transform.translation.truncate();
+    let mut angle = 0.0;
+    let mut next = bag.way;
+    match bag.way {
+        Way::Carrying => {
+            at = bag.from.lerp(round(t), smooth(t / 1.5));
+            at += shake(t - SHAKE);
+            angle = 0.3 * (1.9 * t).sin() * smooth(t);
+            if t > CARRY {
+                next = Way::Pouring;
+            }
+        }
+        Way::Pouring => {
+            // Towards the middle of the stage.
+            angle = 2.5 * smooth(t / POUR) * bag.from.x.signum();
+            at = bag.from + Vec2::Y * 0.3 * smooth(t / POUR);
+            if before < LET_GO && t >= LET_GO {
+                holds.iter().for_each(|hold| commands.entity(hold).despawn());
+            }
+            if t > POUR {
+                next = Way::Leaving;
+            }
+        }
+        Way::Leaving => {
+            angle = 2.5 * (1.0 - smooth(t / LEAVE)) * bag.from.x.signum();
+            at = bag.from + Vec2::new(0.0, 2.5 * (t / LEAVE) * (t / LEAVE));
+            if t > LEAVE {
+                next = Way::Away;
+            }
+        }
+        Way::Away => {}
+        Way::Coming => {
+            let Some((body, target)) = bones.place() else { return };
+            at = at.lerp(target, 1.0 - (-4.0 * time.delta_secs()).exp());
+            if at.distance(target) < 0.1 || t > 3.0 {
+                bones.hold(body, *entity, &mut commands);
+                next = Way::Carrying;
+            }
+        }
+    }
+    transform.translation = at.extend(0.0);
+    transform.rotation = Quat::from_rotation_z(angle);
+    if next != bag.way {
+        **bag = Bag::new(next, at);
+    }
+}
+
+/// The way about the stage (m), t s after the start.
+fn round(t: f32) -> Vec2 {
+    Vec2::new(-1.2 * (0.9 * t + 0.7).cos(), 0.98 + 0.16 * (1.8 * t).sin())
+}
+
+/// Up and down for a second and a half.
+fn shake(t: f32) -> Vec2 {
+    let strength = smooth(t / 0.3) * smooth((1.8 - t) / 0.3);
+    strength * Vec2::new(0.03 * (TAU * 1.7 * t).sin(), 0.11 * (TAU * 2.6 * t).sin())
+}
+
+/// From 0 to 1 with soft ends.
+fn smooth(t: f32) -> f32 {
+    let t = t.clamp(0.0, 1.0);
+    t * t * (3.0 - 2.0 * t)
 }
