@@ -232,3 +232,37 @@ fn a_tap_within_one_frame_holds_nothing() {
     let told = app.world().resource::<Told>();
     assert_eq!((told.grabbed.len(), told.released.len()), (1, 1));
 }
+
+#[test]
+fn a_particle_that_turns_is_held_where_the_pointer_took_it() {
+    let (mut app, _) = scene(false);
+    let body = app
+        .world_mut()
+        .spawn((Planar, BodySettings { gravity: Some(Vec3::ZERO), ..default() }))
+        .id();
+    let oriented = OrientedParticle::with_radii(Vec3::new(0.6, 0.15, 0.15));
+    let start = Particle::at(Vec3::new(2.0, 0.5, 0.0)).with_mass(0.5);
+    let bone = app.world_mut().spawn((start, oriented, ParticleOf(body))).id();
+    tick(&mut app, 2);
+    let middle = on_screen(&mut app, bone);
+    // 120 px a metre: near its right end, and as far again above its middle.
+    press(&mut app, middle + Vec2::new(0.0, -60.0));
+    assert_eq!(holds(&mut app), 0, "nothing is there");
+    let taken = middle + Vec2::new(60.0, 0.0);
+    press(&mut app, taken);
+    assert_eq!(app.world().resource::<Told>().grabbed, [bone]);
+    let mut cursor = taken;
+    for _ in 0..30 {
+        cursor += Vec2::new(0.0, -2.0);
+        drag(&mut app, cursor);
+    }
+    tick(&mut app, 4);
+    let state = particle(&app, bone);
+    let turned = app.world().get::<OrientedParticle>(bone).expect("turns").rotation;
+    let point = state.position + turned * Vec3::X * 0.5;
+    let under = start.position + Vec3::new(0.5, 0.5, 0.0);
+    assert!(point.distance(under) < 0.03, "{point} is not at {under}");
+    assert!(turned.to_scaled_axis().z > 0.3, "it turns with the pull: {turned}");
+    release(&mut app, cursor);
+    assert_eq!(holds(&mut app), 0);
+}

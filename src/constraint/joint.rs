@@ -9,12 +9,12 @@
 //! and −λ at r₁: momenta are exchanged at one point where C = 0, so both are kept. (Before it is 0 the
 //! two arms end |C| apart, and the angular momentum is off by C × λ = 0, since λ ∥ C where K is round.)
 //!
-//! *Torsion and spin damping* act on the turn θ of the second relative to the first since rest, with a
-//! spring k = 1/α_θ and a damper β = c/(I₁⁻¹ + I₂⁻¹). Written so that no torsion (k = 0) is allowed, with
-//! k̃ = h²k, β̃ = hβ and θ's movement δ in this substep:
+//! *Torsion* acts on the turn θ of the second relative to the first since rest, as a spring k = 1/α_θ, and
+//! *spin damping* on θ's movement δ in this substep, as a damper β = c/(I₁⁻¹ + I₂⁻¹). Written so that none
+//! (k = 0) is allowed, with k̃ = h²k and β̃ = hβ:
 //!
 //! ```text
-//! Δλ = (−k̃ θ − β̃ δ − λ)/((k̃ + β̃)(I₁⁻¹ + I₂⁻¹) + 1)
+//! Δλ = (−k̃ θ − λ)/(k̃ (I₁⁻¹ + I₂⁻¹) + 1)          Δλ' = (−β̃ δ − λ')/(β̃ (I₁⁻¹ + I₂⁻¹) + 1)
 //! ```
 //!
 //! *Limits* are rigid and one-sided. What torsion, damping and limits turn is at most 20 rad/s · h a
@@ -158,8 +158,6 @@ struct Joint {
     limits: JointLimits,
     /// λ of the point (N s²).
     multiplier: Vec3,
-    /// λ of the turn (N m s²).
-    turn_multiplier: Vec3,
     used: bool,
 }
 
@@ -212,7 +210,6 @@ impl LaneConstraint<2> for JointConstraint {
                     JointLimits::Free => JointLimits::Free,
                 },
                 multiplier: Vec3::ZERO,
-                turn_multiplier: Vec3::ZERO,
                 used,
             }
         }))
@@ -220,7 +217,8 @@ impl LaneConstraint<2> for JointConstraint {
 
     fn begin_substep(lanes: &mut JointLanes) {
         for joint in &mut lanes.0 {
-            (joint.multiplier, joint.turn_multiplier) = (Vec3::ZERO, Vec3::ZERO);
+            joint.multiplier = Vec3::ZERO;
+            joint.spring.begin_substep();
         }
     }
 
@@ -241,38 +239,31 @@ impl Joint {
         if weights[0] + weights[1] <= 0.0 {
             return;
         }
-        let both = [particles.oriented(0, lane).copied(), particles.oriented(1, lane).copied()];
-        let [first, second] = match both {
-            [Some(first), Some(second)] => {
-                let mut pair = [first, second];
-                self.turn(&mut pair, particles.h());
-                pair.map(Some)
-            }
-            other => other,
-        };
-        let mut pair = [first, second];
+        let h = particles.h();
+        let mut pair = [0, 1].map(|i| particles.oriented(i, lane).copied());
+        if let [Some(first), Some(second)] = pair {
+            let mut both = [first, second];
+            self.spring.turn(&mut both, self.rest_rotation, h);
+            limit(&self.limits, &mut both, self.rest_rotation, h);
+            pair = both.map(Some);
+        }
         let positions = [0, 1].map(|i| particles.rows(i)[lane].truncate());
         let planar = pair.iter().flatten().all(Oriented::is_planar);
         let moves = if planar {
-            self.pull_in_plane(positions, weights, &mut pair, particles.h())
+            self.pull_in_plane(positions, weights, &mut pair, h)
         } else {
-            self.pull(positions, weights, &mut pair, particles.h())
+            self.pull(positions, weights, &mut pair, h)
         };
+        if let [Some(first), Some(second)] = pair {
+            let mut both = [first, second];
+            self.spring.damp(&mut both, h);
+            pair = both.map(Some);
+        }
         for (i, (moved, turned)) in moves.into_iter().zip(pair).enumerate() {
             particles.shift(i, lane, moved.extend(0.0));
             if let Some(turned) = turned {
                 particles.put_turned(i, lane, turned);
             }
-        }
-    }
-
-    /// Torsion, spin damping and limits.
-    fn turn(&mut self, pair: &mut [Oriented; 2], h: f32) {
-        if !self.spring.is_idle() {
-            self.spring.turn(pair, self.rest_rotation, &mut self.turn_multiplier, h);
-        }
-        if self.limits != JointLimits::Free {
-            limit(&self.limits, pair, self.rest_rotation, h);
         }
     }
 

@@ -32,7 +32,7 @@ use super::{
 };
 use crate::math::{
     rotation::vector_from_rotation,
-    shape_matching::{axial, fit_planar, fit_rotation, planar_rotation, resting_moment},
+    shape_matching::{fit_planar, fit_rotation, planar_rotation, resting_moment, torque},
 };
 use bevy::{
     ecs::entity::MapEntities,
@@ -165,6 +165,8 @@ struct SolidMember {
     rest_rotation: Quat,
     /// m/5 diag(a², b², c²) R̄ᵀ (kg m²); 0 where its orientation does not count.
     moment: Mat3A,
+    /// Aᵢ (kg m²), as this projection found it.
+    now: Mat3A,
     /// Mass in the sums (kg).
     mass: f32,
     free: bool,
@@ -290,6 +292,7 @@ impl GroupConstraint for ShapeMatchingConstraint {
                     rest: (member.position - centre).into(),
                     rest_rotation: member.rotation,
                     moment: counts.map_or(Mat3A::ZERO, |o| moment(o).into()),
+                    now: Mat3A::ZERO,
                     mass,
                     free,
                     turns,
@@ -370,7 +373,7 @@ impl CompiledShape {
         let slots = *slots;
         let first = Vec3A::from_vec4(position[slots[0] as usize]);
         let (mut a, mut centre) = (Mat3A::ZERO, Vec3A::ZERO);
-        for (member, &slot) in self.solid.iter().zip(slots) {
+        for (member, &slot) in self.solid.iter_mut().zip(slots) {
             let x = Vec3A::from_vec4(position[slot as usize]) - first;
             let weighted = member.mass * x;
             centre += weighted;
@@ -379,7 +382,8 @@ impl CompiledShape {
             if !member.shared
                 && let Some(oriented) = turning.get(slot)
             {
-                a += Mat3A::from_quat(oriented.rotation) * member.moment;
+                member.now = Mat3A::from_quat(oriented.rotation) * member.moment;
+                a += member.now;
             }
         }
         centre *= self.per_mass;
@@ -397,8 +401,7 @@ impl CompiledShape {
             }
             let Some(oriented) = turning.get_mut(slot) else { continue };
             let angle = if every && !member.shared {
-                let own = Mat3A::from_quat(oriented.rotation) * member.moment;
-                fraction * oriented.inverse_inertia_times(axial(&(axes * own.transpose())).into())
+                fraction * oriented.inverse_inertia_times(torque(&axes, &member.now).into())
             } else {
                 let goal = self.rotation * member.rest_rotation;
                 let left = vector_from_rotation(goal * oriented.rotation.conjugate());

@@ -51,19 +51,28 @@ impl TorsionConstraint {
     }
 }
 
-/// A torsion spring with a damper.
+/// What turns a pair by its relative turn: a spring toward rest and a damper, each with its λ of this
+/// substep (N m s², world axes).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Spring {
     /// 1/α (J/rad²), 0 for none; infinite is rigid.
     stiffness: f32,
     /// Damping of the relative spin (1/s).
     damping: f32,
+    spring_multiplier: Vec3,
+    damper_multiplier: Vec3,
 }
 
 impl Spring {
     pub fn new(compliance: f32, damping: f32) -> Self {
         let compliance = if compliance.is_nan() { f32::INFINITY } else { compliance.max(0.0) };
-        Self { stiffness: compliance.recip(), damping: clamp_compliance(damping) }
+        let stiffness = compliance.recip();
+        Self { stiffness, damping: clamp_compliance(damping), ..Self::default() }
+    }
+
+    /// Forgets the last substep.
+    pub fn begin_substep(&mut self) {
+        (self.spring_multiplier, self.damper_multiplier) = (Vec3::ZERO, Vec3::ZERO);
     }
 
     /// Whether it does nothing.
@@ -71,44 +80,56 @@ impl Spring {
         self.stiffness == 0.0 && self.damping == 0.0
     }
 
-    /// Turns the pair toward `rest`; `multiplier` is λ of this substep (N m s², world axes).
-    pub fn turn(&self, pair: &mut [Oriented; 2], rest: Quat, multiplier: &mut Vec3, h: f32) {
-        if pair.iter().all(Oriented::is_planar) {
-            let sum = pair[0].inverse_inertia.z + pair[1].inverse_inertia.z;
-            if sum <= 0.0 {
-                return;
-            }
-            let (spring, damper) = self.coefficients(sum, h);
-            let angle =
-                if spring > 0.0 { vector_from_rotation(relative_turn(pair, rest)).z } else { 0.0 };
-            let drift = (pair[1].turned_so_far(h) - pair[0].turned_so_far(h)).z;
-            let step =
-                -(spring * angle + damper * drift + multiplier.z) / ((spring + damper) * sum + 1.0);
-            multiplier.z += turn_within(pair, Vec3::Z, step, sum, h);
-            return;
-        }
-        let tensor = pair[0].inverse_inertia_tensor() + pair[1].inverse_inertia_tensor();
-        let mean = (tensor.x_axis.x + tensor.y_axis.y + tensor.z_axis.z) / 3.0;
-        if mean <= 0.0 {
-            return;
-        }
-        let (spring, damper) = self.coefficients(mean, h);
-        let angle = pair[0].rotation() * vector_from_rotation(relative_turn(pair, rest));
-        let drift = pair[1].turned_so_far(h) - pair[0].turned_so_far(h);
-        let block = tensor * (spring + damper) + Mat3::IDENTITY;
-        let step = -(block.inverse() * (spring * angle + damper * drift + *multiplier));
-        let (about, size) = step.normalize_and_length();
-        if size > 0.0 {
-            let ease = about.dot(tensor * about);
-            *multiplier += about * turn_within(pair, about, size, ease, h);
+    /// Turns the pair toward `rest`.
+    pub fn turn(&mut self, pair: &mut [Oriented; 2], rest: Quat, h: f32) {
+        if self.stiffness > 0.0 {
+            let angle = pair[0].rotation() * vector_from_rotation(relative_turn(pair, rest));
+            // Stiffer than this is rigid: the turn is off by a millionth.
+            let rigid = |ease: f32| (h * h * self.stiffness).min(1e6 / ease);
+            push_back(pair, angle, rigid, &mut self.spring_multiplier, h);
         }
     }
 
-    /// h²k and hβ, for a pair whose summed inverse inertia is `ease`.
-    fn coefficients(&self, ease: f32, h: f32) -> (f32, f32) {
-        // Stiffer than this is rigid: the turn is off by a millionth.
-        let spring = (h * h * self.stiffness).min(1e6 / ease);
-        (spring, h * self.damping / ease)
+    /// Slows the relative spin of the pair. After all else that turns it, or it would hold back what others
+    /// will take back.
+    pub fn damp(&mut self, pair: &mut [Oriented; 2], h: f32) {
+        if self.damping > 0.0 {
+            let drift = pair[1].turned_so_far(h) - pair[0].turned_so_far(h);
+            let damper = |ease: f32| h * self.damping / ease;
+            push_back(pair, drift, damper, &mut self.damper_multiplier, h);
+        }
+    }
+}
+
+/// Turns the pair back from the relative turn `angle` (rad, world axes) by a force that grows with it as
+/// `coefficient` of the pair's summed inverse inertia says.
+fn push_back(
+    pair: &mut [Oriented; 2],
+    angle: Vec3,
+    coefficient: impl Fn(f32) -> f32,
+    multiplier: &mut Vec3,
+    h: f32,
+) {
+    if pair.iter().all(Oriented::is_planar) {
+        let ease = pair[0].inverse_inertia.z + pair[1].inverse_inertia.z;
+        if ease > 0.0 {
+            let k = coefficient(ease);
+            let step = -(k * angle.z + multiplier.z) / (k * ease + 1.0);
+            multiplier.z += turn_within(pair, Vec3::Z, step, ease, h);
+        }
+        return;
+    }
+    let tensor = pair[0].inverse_inertia_tensor() + pair[1].inverse_inertia_tensor();
+    let mean = (tensor.x_axis.x + tensor.y_axis.y + tensor.z_axis.z) / 3.0;
+    if mean <= 0.0 {
+        return;
+    }
+    let k = coefficient(mean);
+    let step = -((tensor * k + Mat3::IDENTITY).inverse() * (k * angle + *multiplier));
+    let (about, size) = step.normalize_and_length();
+    if size > 0.0 {
+        let ease = about.dot(tensor * about);
+        *multiplier += about * turn_within(pair, about, size, ease, h);
     }
 }
 
@@ -127,7 +148,7 @@ pub(super) fn relative_turn(pair: &[Oriented; 2], rest: Quat) -> Quat {
 
 /// Four torsions.
 #[derive(Clone, Copy, Debug)]
-pub struct TorsionLanes([(Quat, Spring, Vec3); 4]);
+pub struct TorsionLanes([(Quat, Spring); 4]);
 
 impl Constraint for TorsionConstraint {
     type Form = LaneForm<2>;
@@ -156,14 +177,13 @@ impl LaneConstraint<2> for TorsionConstraint {
             Some(torsion) => (
                 torsion.rest_rotation.normalize(),
                 Spring::new(torsion.compliance, torsion.damping),
-                Vec3::ZERO,
             ),
-            None => (Quat::IDENTITY, Spring::default(), Vec3::ZERO),
+            None => (Quat::IDENTITY, Spring::default()),
         }))
     }
 
     fn begin_substep(lanes: &mut TorsionLanes) {
-        lanes.0.iter_mut().for_each(|(.., multiplier)| *multiplier = Vec3::ZERO);
+        lanes.0.iter_mut().for_each(|(_, spring)| spring.begin_substep());
     }
 
     fn project(
@@ -172,14 +192,15 @@ impl LaneConstraint<2> for TorsionConstraint {
         particles: &mut LaneParticles<'_, 2>,
     ) {
         let h = particles.h();
-        for (lane, (rest, spring, multiplier)) in lanes.0.iter_mut().enumerate() {
+        for (lane, (rest, spring)) in lanes.0.iter_mut().enumerate() {
             let both = (particles.oriented(0, lane), particles.oriented(1, lane));
             if spring.is_idle() {
                 continue;
             }
             if let (Some(first), Some(second)) = both {
                 let mut pair = [*first, *second];
-                spring.turn(&mut pair, *rest, multiplier, h);
+                spring.turn(&mut pair, *rest, h);
+                spring.damp(&mut pair, h);
                 for (i, turned) in pair.into_iter().enumerate() {
                     particles.put_turned(i, lane, turned);
                 }
@@ -208,8 +229,7 @@ mod tests {
         for planar in [true, false] {
             let rest = Quat::from_rotation_z(0.4);
             let mut pair = [ball(Vec3::Z * 0.1, 2.0, planar), ball(Vec3::Z * 0.51, 6.0, planar)];
-            let mut multiplier = Vec3::ZERO;
-            Spring::new(0.0, 0.0).turn(&mut pair, rest, &mut multiplier, 1.0);
+            Spring::new(0.0, 0.0).turn(&mut pair, rest, 1.0);
             assert!(angle(&pair, rest) < 1e-6);
             assert!((pair[1].turn + 3.0 * pair[0].turn).length() < 1e-6, "{pair:?}");
         }
@@ -223,9 +243,10 @@ mod tests {
                 let mut pair = [ball(Vec3::ZERO, w[0], planar), ball(Vec3::Z * 0.01, w[1], planar)];
                 // It moved by that in this substep.
                 pair[1].turn = Vec3::Z * 0.01;
-                let mut multiplier = Vec3::ZERO;
-                for _ in 0..5 {
-                    Spring::new(alpha, damping).turn(&mut pair, Quat::IDENTITY, &mut multiplier, h);
+                let mut spring = Spring::new(alpha, damping);
+                for _ in 0..12 {
+                    spring.turn(&mut pair, Quat::IDENTITY, h);
+                    spring.damp(&mut pair, h);
                 }
                 let sum = w[0] + w[1];
                 let (k, d) = (h * h / alpha, h * damping / sum);
@@ -240,7 +261,7 @@ mod tests {
         let (h, c) = (0.01f32, 5.0);
         let mut pair = [ball(Vec3::ZERO, 1.0, true), ball(Vec3::Z * 2.0, 1.0, true)];
         pair[1].angular_velocity = Vec3::Z * 2.0;
-        Spring::new(f32::INFINITY, c).turn(&mut pair, Quat::IDENTITY, &mut Vec3::ZERO.clone(), h);
+        Spring::new(f32::INFINITY, c).damp(&mut pair, h);
         let spin = |o: &Oriented| o.angular_velocity.z + o.turn.z / h;
         let relative = spin(&pair[1]) - spin(&pair[0]);
         assert!((relative - 2.0 / (1.0 + c * h)).abs() < 1e-5, "{relative}");

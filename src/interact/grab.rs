@@ -1,13 +1,14 @@
 //! Grabbing: a pointer that is pressed near a particle holds it by a compliant [`Attachment`] until it
 //! is released.
 //!
-//! Pressing finds, in the topmost camera under the pointer, the particle drawn nearest to it on screen.
+//! Pressing finds, in the topmost camera under the pointer, the particle drawn nearest to it on screen; one
+//! that turns by its ellipsoid, which is then held at the very point under the pointer.
 //! While held, the particle is pulled towards the point under the pointer in the plane through it that
 //! faces the camera. It is the solver that moves it, so its velocity is real, and kept on release.
 
 use crate::{
     constraint::Attachment,
-    particle::{Particle, ParticleIndex, ParticleOf},
+    particle::{OrientedParticle, Particle, ParticleIndex, ParticleOf},
     solver::DrawnPose,
 };
 use bevy::{
@@ -97,7 +98,14 @@ type Cameras<'w, 's> =
 type Drawn<'w, 's> = Query<
     'w,
     's,
-    (Entity, &'static Particle, Option<&'static ParticleOf>, Option<&'static ParticleIndex>),
+    (
+        Entity,
+        &'static Particle,
+        Option<&'static ParticleOf>,
+        Option<&'static ParticleIndex>,
+        Option<(&'static OrientedParticle, &'static Transform)>,
+    ),
+    Without<HeldBy>,
 >;
 
 /// Takes hold, drags and lets go.
@@ -175,7 +183,9 @@ fn let_go(commands: &mut Commands, hold: Entity, held: &HeldBy, exists: bool) {
 struct Found {
     particle: Entity,
     mass: f32,
+    /// Where it is held (m, world), and which point of its frame that is.
     position: Vec3,
+    point: Vec3,
     camera: Entity,
     under: Vec3,
 }
@@ -197,13 +207,31 @@ fn find(
         .max_by_key(|(entity, camera, ..)| (camera.order, *entity))?;
     let cursor = in_viewport(location, camera)?;
     let mut best: Option<(f32, f32, Found)> = None;
-    for (entity, particle, body, index) in particles {
+    for (entity, particle, body, index, oriented) in particles {
         let drawn = body.zip(index).and_then(|(body, index)| {
             bodies.get(body.0).ok()?.positions.get(index.0 as usize).copied()
         });
-        let position = drawn.unwrap_or(particle.position);
+        let mut position = drawn.unwrap_or(particle.position);
         let Ok(screen) = camera.world_to_viewport_with_depth(view, position) else { continue };
-        let distance = screen.truncate().distance(cursor);
+        let mut distance = screen.truncate().distance(cursor);
+        let mut point = Vec3::ZERO;
+        if let Some((oriented, transform)) = oriented
+            && let Some(under) = point_under(location, camera, view, position)
+        {
+            let local = transform.rotation.inverse() * (under - position);
+            // How many times its size the ellipsoid would have to be to reach the pointer.
+            let reach = (local / oriented.radii.max(Vec3::splat(f32::MIN_POSITIVE))).length();
+            if reach.is_finite() {
+                // From its edge; below 0 inside, least at the centre.
+                distance = if reach > 1.0 {
+                    distance * (1.0 - reach.recip())
+                } else {
+                    (reach - 1.0) * settings.reach
+                };
+                point = local / reach.max(1.0);
+                position += transform.rotation * point;
+            }
+        }
         let nearer = |(d, depth, _): &(f32, f32, Found)| {
             // Among those that are as good as equally near, the one in front.
             if (d - distance).abs() > 1.0 { distance < *d } else { screen.z < *depth }
@@ -214,6 +242,7 @@ fn find(
                 particle: entity,
                 mass: particle.mass,
                 position,
+                point,
                 camera: camera_entity,
                 under,
             };
@@ -258,11 +287,12 @@ fn take_hold(
     found: &Found,
     settings: &GrabSettings,
 ) -> (Entity, HeldBy) {
-    let Found { particle, mass, position, camera, under } = *found;
+    let Found { particle, mass, position, point, camera, under } = *found;
     let anchor = commands.spawn(Transform::from_translation(position)).id();
     let compliance = if settings.compliance >= 0.0 { settings.compliance } else { 0.0 };
     let critical = if compliance > 0.0 { 2.0 * (mass.max(0.0) / compliance).sqrt() } else { 0.0 };
     let attachment = Attachment::new(particle, anchor)
+        .holding(point)
         .at(Vec3::ZERO)
         .with_compliance(compliance)
         .with_damping(settings.damping_ratio * critical)

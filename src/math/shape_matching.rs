@@ -41,8 +41,16 @@ pub fn fit_planar(z: Vec2, old: Vec2) -> Vec2 {
 
 /// The axial vector of M − Mᵀ.
 #[inline]
-pub fn axial(m: &Mat3A) -> Vec3A {
+fn axial(m: &Mat3A) -> Vec3A {
     Vec3A::new(m.y_axis.z - m.z_axis.y, m.z_axis.x - m.x_axis.z, m.x_axis.y - m.y_axis.x)
+}
+
+/// The axial vector of R Aᵀ: the torque that turns what has the moment matrix `a` toward `rotation`.
+#[inline]
+pub fn torque(rotation: &Mat3A, a: &Mat3A) -> Vec3A {
+    a.x_axis.cross(rotation.x_axis)
+        + a.y_axis.cross(rotation.y_axis)
+        + a.z_axis.cross(rotation.z_axis)
 }
 
 /// The rotation that fits `a` best, started from `start`; that itself where `a` says nothing.

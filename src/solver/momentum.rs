@@ -10,7 +10,7 @@
 
 use super::mirror::IslandView;
 use bevy::{
-    math::{Mat3, Vec3A, Vec4},
+    math::{Mat3, Mat3A, Vec3A, Vec4},
     prelude::*,
 };
 
@@ -40,8 +40,9 @@ fn reference(view: &IslandView<'_>) -> Vec3A {
     view.position.first().map_or(Vec3A::ZERO, |x| Vec3A::from_vec4(*x))
 }
 
-fn rigid(view: &IslandView<'_>) -> Rigid {
-    if view.island.all_planar { rigid_in_plane(view) } else { rigid_in_space(view) }
+/// The sums; without `INERTIA` the tensor in space is left out.
+fn rigid<const INERTIA: bool>(view: &IslandView<'_>) -> Rigid {
+    if view.island.all_planar { rigid_in_plane(view) } else { rigid_in_space::<INERTIA>(view) }
 }
 
 /// Mass where a particle is free, 0 where it is held.
@@ -82,7 +83,7 @@ fn rigid_in_plane(view: &IslandView<'_>) -> Rigid {
     }
 }
 
-fn rigid_in_space(view: &IslandView<'_>) -> Rigid {
+fn rigid_in_space<const INERTIA: bool>(view: &IslandView<'_>) -> Rigid {
     let first = reference(view);
     let mut mass = 0.0;
     let (mut place, mut linear, mut angular) = (Vec3A::ZERO, Vec3A::ZERO, Vec3A::ZERO);
@@ -96,8 +97,10 @@ fn rigid_in_space(view: &IslandView<'_>) -> Rigid {
         place += m * x;
         linear += m * v;
         angular += m * x.cross(v);
-        squares += m * x * x;
-        products += m * Vec3A::new(x.y * x.z, x.z * x.x, x.x * x.y);
+        if INERTIA {
+            squares += m * x * x;
+            products += m * Vec3A::new(x.y * x.z, x.z * x.x, x.x * x.y);
+        }
     }
     let centre = if mass > 0.0 { place / mass } else { Vec3A::ZERO };
     angular -= centre.cross(linear);
@@ -110,14 +113,17 @@ fn rigid_in_space(view: &IslandView<'_>) -> Rigid {
         Vec3::new(-p.y, -p.x, s.x + s.y),
     );
     for oriented in view.oriented.iter().filter(|o| !o.held) {
+        let spin = Vec3A::from(oriented.angular_velocity);
         if oriented.isotropic {
+            angular += oriented.inertia.x * spin;
             tensor += Mat3::from_diagonal(oriented.inertia);
-            angular += oriented.inertia.x * Vec3A::from(oriented.angular_velocity);
-        } else {
-            let axes = Mat3::from_quat(oriented.rotation);
-            let own = axes * Mat3::from_diagonal(oriented.inertia) * axes.transpose();
-            tensor += own;
-            angular += Vec3A::from(own * oriented.angular_velocity);
+            continue;
+        }
+        let axes = Mat3A::from_quat(oriented.rotation);
+        angular += axes * (Vec3A::from(oriented.inertia) * (axes.transpose() * spin));
+        if INERTIA {
+            let own = axes * Mat3A::from_diagonal(oriented.inertia) * axes.transpose();
+            tensor += Mat3::from(own);
         }
     }
     Rigid {
@@ -131,7 +137,7 @@ fn rigid_in_space(view: &IslandView<'_>) -> Rigid {
 impl Momentum {
     /// Of the island as it is now.
     pub fn of(view: &IslandView<'_>) -> Self {
-        rigid(view).momentum
+        rigid::<false>(view).momentum
     }
 }
 
@@ -149,7 +155,7 @@ impl Inertia {
 /// Gives back, as a rigid motion, what the island lost since it had the momentum `before`, if that is told;
 /// then keeps the part `kept` of its velocity beside the rigid motion. Linear and angular momentum stay.
 pub(super) fn restore_and_damp(view: &mut IslandView<'_>, before: Option<Momentum>, kept: f32) {
-    let Rigid { mass, centre, inertia, momentum: now } = rigid(view);
+    let Rigid { mass, centre, inertia, momentum: now } = rigid::<true>(view);
     if mass <= 0.0 {
         return;
     }
