@@ -198,9 +198,14 @@ impl Picture {
         self.0.iter().zip(&other.0).filter(|pair| differs(*pair)).count()
     }
 
-    /// Whether each of its pixels has colours between those around it in the other picture, give or take
-    /// two: what is drawn is off by a pixel at most.
+    /// Whether what is drawn is off by a pixel at most.
     pub fn is_within_a_pixel_of(&self, other: &Self) -> bool {
+        self.is_near(other, 2)
+    }
+
+    /// Whether each of its pixels has colours between those around it in the other picture, give or take so
+    /// much.
+    pub fn is_near(&self, other: &Self, tolerance: u8) -> bool {
         let fits = |x: u32, y: u32| {
             let near = (y.saturating_sub(1)..(y + 2).min(SIZE.y))
                 .flat_map(|y| (x.saturating_sub(1)..(x + 2).min(SIZE.x)).map(move |x| (x, y)));
@@ -213,7 +218,8 @@ impl Picture {
             }
             let colour = self.at(x, y);
             (0..3).all(|i| {
-                colour[i] >= low[i].saturating_sub(2) && colour[i] <= high[i].saturating_add(2)
+                colour[i] >= low[i].saturating_sub(tolerance)
+                    && colour[i] <= high[i].saturating_add(tolerance)
             })
         };
         (0..SIZE.y).all(|y| (0..SIZE.x).all(|x| fits(x, y)))

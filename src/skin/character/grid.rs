@@ -1,23 +1,27 @@
 //! The mesh of a character: a grid over its picture's rectangle, of which what is not transparent is kept.
 //!
 //! ```text
-//! ┌──┬──┬──┬──┐     Each cell is two triangles; a triangle is left out if no pixel in it, or so
-//! │  │ ╱│╲ │  │     near that a sampler blends it in, can be seen. Of a cell's two diagonals that
-//! ├──┼╱─┼─╲┼──┤     is taken which leaves out more.
-//! │ ╱│  │  │╲ │
-//! ├╱─┼──┼──┼─╲┤
+//! ┌───┬───┬─┬─┐     Each cell is two triangles; a triangle is left out if no pixel in it, or so
+//! │   │ ╱ ├─┼─┤     near that a sampler blends it in, can be seen. Of a cell's two diagonals that
+//! ├───┼╱──┼─┴─┤     is taken which leaves out more.
+//! │ ╱ │   │╲╱ │     A cell with a gap in it, or a cut, is split into finer ones. Its neighbours are
+//! ├╱──┼───┼╱─╲┤     fans around their middle, so that all nodes on their sides are theirs too.
 //! ```
 
-use bevy::prelude::*;
+use bevy::{platform::collections::HashMap, prelude::*};
 
 /// Pixels of more alpha than this are drawn; what is left out changes no colour by more than 1/255.
 const VISIBLE: u8 = 1;
 /// Pixels of at least this alpha are flesh; others are glow, shadow or a smooth border.
 const SOLID: u8 = 128;
-/// How far a sampler that blends pixels reaches beyond a pixel's centre, and half a pixel to be safe.
-const REACH: f32 = 1.5;
+/// How far from a pixel's centre a sampler blends it in (pixels), and a little more for rounding.
+const REACH: f32 = 1.05;
 /// At most so many cells along a side.
 const MOST_CELLS: u32 = 512;
+/// Pixels in a side of a cell that is split; gaps that are narrower stay bridged.
+const SPLIT_PIXELS: f32 = 2.5;
+/// A side is split into so many at most.
+const MOST_SPLIT: u32 = 8;
 
 /// How opaque a picture is, row by row from the top, as it is drawn: region cut out, mirrored.
 #[derive(Clone, Debug)]
@@ -45,7 +49,7 @@ impl Silhouette {
 /// Triangles in the plane.
 #[derive(Clone, Debug, Default)]
 pub struct Grid {
-    /// Corners (m, body's frame), by row from the top.
+    /// Corners (m, body's frame).
     pub nodes: Vec<Vec2>,
     /// Where they are on the picture (pixels from its upper left corner, y down).
     pub pixels: Vec<Vec2>,
@@ -53,47 +57,151 @@ pub struct Grid {
     pub triangles: Vec<[u32; 3]>,
     /// Triangles that join what hardly hangs together: glow, or two sides of a gap.
     pub rough: Vec<bool>,
-    /// Distance of corners (m).
+    /// The cell that each triangle is part of.
+    pub cells: Vec<u32>,
+    /// Distance of corners where no cell is split (m).
     pub spacing: f32,
 }
 
 impl Grid {
-    /// Covers what can be seen of a picture `height` m high with triangles of about `spacing` m.
-    pub fn new(picture: &Silhouette, height: f32, spacing: f32) -> Self {
+    /// Covers what can be seen of a picture `height` m high with triangles of about `spacing` m. Cells with
+    /// gaps are split, and those in `cut`.
+    pub fn new(picture: &Silhouette, height: f32, spacing: f32, cut: &[u32]) -> Self {
         let cells = cell_counts(picture.size, height, spacing);
         let cell = picture.size / cells.as_vec2();
-        let mut grid =
-            Self { spacing: cell.max_element() * height / picture.size.y, ..Self::default() };
-        let columns = cells.x as usize + 1;
-        let mut index = vec![u32::MAX; columns * (cells.y as usize + 1)];
-        let mut node = |grid: &mut Self, at: UVec2| {
-            let slot = &mut index[at.y as usize * columns + at.x as usize];
-            if *slot == u32::MAX {
-                *slot = grid.nodes.len() as u32;
-                let pixel = at.as_vec2() * cell;
-                grid.pixels.push(pixel);
-                grid.nodes.push(picture.place(pixel, height));
-            }
-            *slot
+        let split = split_into(cell);
+        let spacing = cell.max_element() * height / picture.size.y;
+        let mut maker = Maker {
+            picture,
+            height,
+            step: cell / split as f32,
+            split,
+            index: HashMap::default(),
+            grid: Self { spacing, ..Self::default() },
         };
-        for row in 0..cells.y {
-            for column in 0..cells.x {
-                let at = UVec2::new(column, row);
-                let window = Window::new(picture, at.as_vec2() * cell, cell);
-                let Some(kept) = window.triangles((row + column) % 2 == 0) else { continue };
-                for corners in kept.into_iter().flatten() {
-                    let triangle = corners.map(|corner| node(&mut grid, at + corner));
-                    grid.triangles.push(triangle);
-                    grid.rough.push(window.rough);
-                }
+        let windows: Vec<Window> = (0..cells.element_product())
+            .map(|i| UVec2::new(i % cells.x, i / cells.x).as_vec2() * cell)
+            .map(|low| Window::new(picture, low, cell))
+            .collect();
+        let mut is_split: Vec<bool> = windows.iter().map(|window| window.blots > 1).collect();
+        for cell in cut {
+            if let Some(is_split) = is_split.get_mut(*cell as usize) {
+                *is_split = true;
             }
         }
-        grid
+        for (i, window) in windows.iter().enumerate() {
+            let (x, y) = (i as u32 % cells.x, i as u32 / cells.x);
+            let low = UVec2::new(x, y) * split;
+            let neighbour = |step: IVec2| {
+                let at = UVec2::new(x, y).as_ivec2() + step;
+                let inside = at.cmpge(IVec2::ZERO).all() && at.cmplt(cells.as_ivec2()).all();
+                inside && is_split[(at.y as u32 * cells.x + at.x as u32) as usize]
+            };
+            // The sides above, right, below, left.
+            let sides = [IVec2::NEG_Y, IVec2::X, IVec2::Y, IVec2::NEG_X].map(neighbour);
+            if window.seen.is_empty() {
+                continue;
+            } else if is_split[i] {
+                maker.split_cell(low);
+            } else if sides.contains(&true) {
+                maker.fan(window, low, sides);
+            } else {
+                maker.cell(window, low, split, (x + y) % 2 == 0);
+            }
+            maker.grid.cells.resize(maker.grid.triangles.len(), i as u32);
+        }
+        maker.grid
     }
 
     /// The triangles around each node.
     pub fn around(&self) -> Around {
         Around::new(self.nodes.len(), &self.triangles)
+    }
+}
+
+/// How many parts the side of a cell is split into: an even number.
+fn split_into(cell: Vec2) -> u32 {
+    let parts = (cell.max_element() / SPLIT_PIXELS).ceil();
+    if parts >= 2.0 { (parts as u32).next_power_of_two().min(MOST_SPLIT) } else { 2 }
+}
+
+/// A grid in the making. Nodes are named by their place on the lattice of cells that are split.
+struct Maker<'a> {
+    picture: &'a Silhouette,
+    height: f32,
+    /// Distance of the lattice's points (pixels).
+    step: Vec2,
+    split: u32,
+    index: HashMap<UVec2, u32>,
+    grid: Grid,
+}
+
+impl Maker<'_> {
+    fn node(&mut self, at: UVec2) -> u32 {
+        let next = self.grid.nodes.len() as u32;
+        let index = *self.index.entry(at).or_insert(next);
+        if index == next {
+            let pixel = at.as_vec2() * self.step;
+            self.grid.pixels.push(pixel);
+            self.grid.nodes.push(self.picture.place(pixel, self.height));
+        }
+        index
+    }
+
+    fn triangle(&mut self, corners: [UVec2; 3], rough: bool) {
+        let triangle = corners.map(|corner| self.node(corner));
+        self.grid.triangles.push(triangle);
+        self.grid.rough.push(rough);
+    }
+
+    /// A cell of `side` steps in two triangles.
+    fn cell(&mut self, window: &Window, low: UVec2, side: u32, falling_first: bool) {
+        let [a, b, c, d] = CORNERS.map(|corner| low + corner * side);
+        // Counter-clockwise where y goes up.
+        let falling = [[a, d, c], [a, c, b]];
+        let rising = [[a, d, b], [b, d, c]];
+        let (first, second) = if falling_first { (falling, rising) } else { (rising, falling) };
+        let kept = |pair: [[UVec2; 3]; 2]| {
+            pair.map(|t| Some(t).filter(|t| window.is_seen_in(t.map(|c| c.as_vec2() * self.step))))
+        };
+        let count = |pair: &[Option<_>; 2]| pair.iter().flatten().count();
+        let mut best = kept(first);
+        if !window.full {
+            let second = kept(second);
+            if count(&second) < count(&best) {
+                best = second;
+            }
+        }
+        for triangle in best.into_iter().flatten() {
+            self.triangle(triangle, window.blots != 1);
+        }
+    }
+
+    fn split_cell(&mut self, low: UVec2) {
+        for y in 0..self.split {
+            for x in 0..self.split {
+                let low = low + UVec2::new(x, y);
+                let window = Window::new(self.picture, low.as_vec2() * self.step, self.step);
+                self.cell(&window, low, 1, (x + y) % 2 == 0);
+            }
+        }
+    }
+
+    /// A cell beside split ones.
+    fn fan(&mut self, window: &Window, low: UVec2, sides: [bool; 4]) {
+        let split = self.split;
+        let middle = low + split / 2;
+        for (i, is_split) in sides.into_iter().enumerate() {
+            let (from, to) = (CORNERS[i], CORNERS[(i + 1) % 4]);
+            let parts = if is_split { split } else { 1 };
+            let at = |part: u32| low + (from * (parts - part) + to * part) * (split / parts);
+            for part in 0..parts {
+                let triangle = [middle, at(part + 1), at(part)];
+                if window.is_seen_in(triangle.map(|corner| corner.as_vec2() * self.step)) {
+                    self.triangle(triangle, window.blots != 1);
+                }
+            }
+        }
     }
 }
 
@@ -142,14 +250,13 @@ fn cell_counts(size: Vec2, height: f32, spacing: f32) -> UVec2 {
     UVec2::new(count(size.x), count(size.y))
 }
 
-/// A cell and the pixels in and around it.
+/// The pixels in and around a cell.
 struct Window {
-    low: Vec2,
-    cell: Vec2,
-    /// Centres of the pixels that are seen in it, and whether all are.
+    /// Centres of those that are seen, and whether all are.
     seen: Vec<Vec2>,
     full: bool,
-    rough: bool,
+    /// How many blots of flesh there are.
+    blots: usize,
 }
 
 /// Corners of a cell, clockwise from the upper left as seen, y down.
@@ -163,55 +270,34 @@ impl Window {
         };
         let from = limit((low - REACH).floor());
         let to = limit((low + cell + REACH).ceil());
+        let (least, most) = (low - REACH, low + cell + REACH);
         let mut seen = Vec::new();
         let mut solid = Vec::new();
+        let mut full = from.cmplt(to).all();
         for y in from.y..to.y {
             let row = &picture.alpha[y as usize * picture.columns..][..picture.columns];
             for x in from.x..to.x {
                 let alpha = row[x as usize];
-                if alpha > VISIBLE {
-                    seen.push(UVec2::new(x, y).as_vec2() + 0.5);
+                let centre = UVec2::new(x, y).as_vec2() + 0.5;
+                full &= alpha > VISIBLE;
+                if alpha > VISIBLE && centre.cmpge(least).all() && centre.cmple(most).all() {
+                    seen.push(centre);
                 }
                 solid.push(alpha >= SOLID);
             }
         }
-        let full = seen.len() == solid.len() && !seen.is_empty();
-        let rough = match blots(&solid, (to.x - from.x) as usize) {
-            0 => !seen.is_empty(),
-            blots => blots > 1,
-        };
-        Self { low, cell, seen, full, rough }
+        Self { full, seen, blots: blots(&solid, (to.x - from.x) as usize) }
     }
 
-    /// The triangles in which something is seen, if any, as steps from the upper left node.
-    fn triangles(&self, falling_first: bool) -> Option<[Option<[UVec2; 3]>; 2]> {
-        if self.seen.is_empty() {
-            return None;
-        }
-        let [a, b, c, d] = CORNERS;
-        // Counter-clockwise where y goes up.
-        let falling = [[a, d, c], [a, c, b]];
-        let rising = [[a, d, b], [b, d, c]];
-        let (first, second) = if falling_first { (falling, rising) } else { (rising, falling) };
-        if self.full {
-            return Some(first.map(Some));
-        }
-        let kept = |pair: [[UVec2; 3]; 2]| pair.map(|t| Some(t).filter(|t| self.is_seen_in(*t)));
-        let count = |pair: &[Option<_>; 2]| pair.iter().flatten().count();
-        let (first, second) = (kept(first), kept(second));
-        let best = if count(&second) < count(&first) { second } else { first };
-        (count(&best) > 0).then_some(best)
-    }
-
-    fn is_seen_in(&self, triangle: [UVec2; 3]) -> bool {
-        let corners = triangle.map(|corner| self.low + corner.as_vec2() * self.cell);
+    /// Whether anything is seen in a triangle (pixels).
+    fn is_seen_in(&self, corners: [Vec2; 3]) -> bool {
         let outside = |i: usize, pixel: Vec2| {
             let (from, to) = (corners[i], corners[(i + 1) % 3]);
             // The inside is on this side of each edge, as y goes down here.
             let across = (to - from).normalize_or_zero().perp();
             (pixel - from).dot(across) > REACH
         };
-        self.seen.iter().any(|pixel| !(0..3).any(|i| outside(i, *pixel)))
+        self.full || self.seen.iter().any(|pixel| !(0..3).any(|i| outside(i, *pixel)))
     }
 }
 
@@ -279,7 +365,7 @@ pub(super) mod tests {
     #[test]
     fn an_opaque_picture_is_covered_once_and_whole() {
         let picture = picture(UVec2::new(30, 40), |_| true);
-        let grid = Grid::new(&picture, 2.0, 0.21);
+        let grid = Grid::new(&picture, 2.0, 0.21, &[]);
         assert!((area(&grid) - 2.0 * 1.5).abs() < 1e-4);
         assert!(grid.nodes.iter().all(|n| n.x.abs() <= 0.7501 && n.y.abs() <= 1.0001));
         assert_eq!(grid.nodes[0], Vec2::new(-0.75, 1.0));
@@ -295,7 +381,7 @@ pub(super) mod tests {
         let size = UVec2::new(64, 80);
         let disc = |p: Vec2| p.distance(Vec2::new(30.0, 41.0)) < 22.3;
         let picture = picture(size, disc);
-        let grid = Grid::new(&picture, 1.0, 1.0 / 16.0);
+        let grid = Grid::new(&picture, 1.0, 1.0 / 16.0, &[]);
         for y in 0..size.y * 2 {
             for x in 0..size.x * 2 {
                 let at = UVec2::new(x, y).as_vec2() * 0.5 + 0.25;
@@ -315,33 +401,74 @@ pub(super) mod tests {
     #[test]
     fn faint_pixels_count_and_invisible_ones_do_not() {
         let mut picture = picture(UVec2::splat(40), |_| false);
-        assert!(Grid::new(&picture, 1.0, 0.1).triangles.is_empty());
+        assert!(Grid::new(&picture, 1.0, 0.1, &[]).triangles.is_empty());
         picture.alpha.fill(VISIBLE);
-        assert!(Grid::new(&picture, 1.0, 0.1).triangles.is_empty());
+        assert!(Grid::new(&picture, 1.0, 0.1, &[]).triangles.is_empty());
         picture.alpha[20 * 40 + 20] = VISIBLE + 1;
-        let grid = Grid::new(&picture, 1.0, 0.1);
+        let grid = Grid::new(&picture, 1.0, 0.1, &[]);
         assert!((1..=8).contains(&grid.triangles.len()), "{}", grid.triangles.len());
         assert!(grid.rough.iter().all(|rough| *rough));
     }
 
-    #[test]
-    fn cells_across_a_gap_are_rough() {
-        let picture = picture(UVec2::splat(64), |p| !(31.0..33.0).contains(&p.x));
-        let grid = Grid::new(&picture, 1.0, 1.0 / 8.0);
-        for (triangle, rough) in grid.triangles.iter().zip(&grid.rough) {
-            let x = triangle.map(|i| grid.pixels[i as usize].x);
-            let near = x.iter().any(|x| (x - 32.0).abs() < 3.5);
-            assert_eq!(*rough, near, "{x:?}");
+    /// The triangles that share an edge with each, none sharing one with more than one other.
+    fn assert_conforms(grid: &Grid) {
+        let mut edges = HashMap::new();
+        for [a, b, c] in &grid.triangles {
+            for edge in [(a, b), (b, c), (c, a)] {
+                assert!(edges.insert(edge, ()).is_none(), "an edge is run along twice");
+            }
         }
+        // Where nothing is on the other side of an edge, no node lies on it: there is no crack.
+        for (a, b) in edges.keys().filter(|(a, b)| !edges.contains_key(&(*b, *a))) {
+            let [a, b] = [a, b].map(|i| grid.nodes[**i as usize]);
+            let along = b - a;
+            for node in &grid.nodes {
+                let t = (*node - a).dot(along) / along.length_squared();
+                let off = (*node - a - t * along).length();
+                assert!(!(0.01..0.99).contains(&t) || off > 1e-4, "{node} between {a} and {b}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_gap_parts_the_mesh_without_cracks() {
+        for gap in [3.0, 5.0] {
+            let open = |p: Vec2| !((32.0..32.0 + gap).contains(&p.x) && p.y > 12.0);
+            let picture = picture(UVec2::splat(64), open);
+            let grid = Grid::new(&picture, 1.0, 1.0 / 8.0, &[]);
+            assert_conforms(&grid);
+            let sides = |t: &[u32; 3]| t.map(|i| grid.pixels[i as usize]);
+            let bridges = grid.triangles.iter().map(sides).filter(|t| {
+                let x = t.map(|p| p.x - 32.0 - 0.5 * gap);
+                t.iter().all(|p| p.y > 18.0)
+                    && x.iter().any(|x| *x < 0.0)
+                    && x.iter().any(|x| *x > 0.0)
+            });
+            // Of a gap of three pixels samplers leave nothing over.
+            assert_eq!(bridges.count() == 0, gap > 4.0, "{gap}");
+        }
+    }
+
+    #[test]
+    fn cells_that_are_cut_are_split_without_cracks() {
+        let picture = picture(UVec2::splat(64), |_| true);
+        let whole = Grid::new(&picture, 1.0, 1.0 / 8.0, &[]);
+        let cut = Grid::new(&picture, 1.0, 1.0 / 8.0, &[0, 9, 10, 63, 1000]);
+        assert!(cut.triangles.len() > whole.triangles.len() + 100);
+        assert_conforms(&cut);
+        assert!((area(&cut) - 1.0).abs() < 1e-5);
+        assert!(cut.cells.iter().filter(|cell| **cell == 9).count() >= 32);
+        assert_eq!(cut.cells.len(), cut.triangles.len());
     }
 
     #[test]
     fn nonsense_makes_a_coarse_grid() {
         let picture = picture(UVec2::splat(9), |_| true);
         for (height, spacing) in [(1.0, f32::NAN), (1.0, 1e9), (f32::NAN, 0.1), (1.0, -1.0)] {
-            assert_eq!(Grid::new(&picture, height, spacing).triangles.len(), 2);
+            assert_eq!(Grid::new(&picture, height, spacing, &[]).triangles.len(), 2);
         }
-        let finest = Grid::new(&picture, 1.0, 1e-30);
+        let finest = Grid::new(&picture, 1.0, 1e-30, &[]);
         assert!(finest.nodes.len() <= (MOST_CELLS as usize + 1).pow(2));
+        assert_conforms(&Grid::new(&picture, 1.0, 0.25, &[5, 6]));
     }
 }

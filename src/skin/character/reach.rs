@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn in_the_open_distances_are_straight() {
-        let grid = Grid::new(&picture(UVec2::splat(60), |_| true), 2.0, 0.05);
+        let grid = Grid::new(&picture(UVec2::splat(60), |_| true), 2.0, 0.05, &[]);
         let bone =
             BoneShape { center: Vec2::new(-0.2, 0.1), radii: Vec2::new(0.3, 0.1), angle: 0.7 };
         let near = near_bones(&grid, &[bone], 10.0);
@@ -268,7 +268,7 @@ mod tests {
     fn around_a_gap_the_way_is_long() {
         // A horseshoe: two legs, joined at the top, a gap of two pixels between them.
         let shape = |p: Vec2| !((29.0..31.0).contains(&p.x) && p.y > 10.0);
-        let grid = Grid::new(&picture(UVec2::splat(60), shape), 2.0, 0.08);
+        let grid = Grid::new(&picture(UVec2::splat(60), shape), 2.0, 0.08, &[]);
         let bones = [round(-0.3, -0.9, 0.1), round(0.3, -0.9, 0.1)];
         let near = near_bones(&grid, &bones, 0.2);
         let lower = |n: &Vec2| n.y < -0.5;
@@ -284,7 +284,7 @@ mod tests {
     #[test]
     fn what_hangs_on_nothing_goes_with_the_nearest_bone() {
         let hat = |p: Vec2| p.y < 8.0 || p.y > 20.0;
-        let grid = Grid::new(&picture(UVec2::splat(60), hat), 1.0, 0.05);
+        let grid = Grid::new(&picture(UVec2::splat(60), hat), 1.0, 0.05, &[]);
         let bones = [round(0.0, -0.3, 0.1), round(0.3, 0.1, 0.02)];
         let near = near_bones(&grid, &bones, 0.1);
         for (node, near) in grid.nodes.iter().zip(&near) {
@@ -297,7 +297,7 @@ mod tests {
 
     #[test]
     fn a_bone_smaller_than_a_cell_has_flesh_and_nonsense_is_finite() {
-        let grid = Grid::new(&picture(UVec2::splat(20), |_| true), 1.0, 0.25);
+        let grid = Grid::new(&picture(UVec2::splat(20), |_| true), 1.0, 0.25, &[]);
         let bones = [
             round(0.13, 0.12, 1e-3),
             round(f32::NAN, 0.0, 0.1),

@@ -1,7 +1,6 @@
 //! What characters of one picture share: how its mesh hangs on the bones, the mesh, the material.
 
 use super::{
-    grid::Grid,
     material::{ATTRIBUTE_BONE_WEIGHTS, ATTRIBUTE_BONES, CharacterMaterial},
     picture::Region,
     reach::BoneShape,
@@ -211,8 +210,7 @@ impl SharedSkins {
             return Some(known);
         }
         let silhouette = region.silhouette(image, &shapes, height);
-        let grid = Grid::new(&silhouette, height, spacing);
-        let binding = weights::bind(&grid, &shapes, &bones.joints);
+        let binding = weights::bind_picture(&silhouette, height, spacing, &shapes, &bones.joints);
         let skin = Arc::new(SharedSkin {
             binding: Arc::new(SkinBinding::new(&region, binding, shapes.len())),
             texture: ragdoll.texture.clone(),

@@ -10,7 +10,7 @@
 //! Where it touches the hip, nodes are split, so that flesh is cut there rather than drawn out.
 
 use super::{
-    grid::{Around, Grid},
+    grid::{Around, Grid, Silhouette},
     reach::{BoneShape, Near, near_bones},
 };
 use bevy::{math::FloatOrd, prelude::*};
@@ -42,25 +42,24 @@ pub struct Binding {
 /// Bones and their shares in a vertex.
 type Shares = Vec<(u32, f32)>;
 
-/// Ties a grid to bones, of which those in `joints` are joined. Without bones nothing is drawn.
-pub fn bind(grid: &Grid, bones: &[BoneShape], joints: &[[u32; 2]]) -> Binding {
-    // Influences are stored in 16 bits.
-    let bones = &bones[..bones.len().min(1 << 16)];
-    if bones.is_empty() {
-        return Binding::default();
+/// Ties the grid of a picture `height` m high to bones, of which those in `joints` are joined. Without bones
+/// nothing is drawn.
+pub fn bind_picture(
+    picture: &Silhouette,
+    height: f32,
+    spacing: f32,
+    bones: &[BoneShape],
+    joints: &[[u32; 2]],
+) -> Binding {
+    let coarse = Grid::new(picture, height, spacing, &[]);
+    let Some(binder) = Binder::new(&coarse, bones, joints) else { return Binding::default() };
+    let cut = binder.cut_cells();
+    if cut.is_empty() {
+        return binder.bind();
     }
-    let thickness =
-        bones.iter().map(|bone| bone.thickness()).filter(|t| t.is_finite()).fold(0.0, f32::max);
-    let near = near_bones(grid, bones, thickness.max(grid.spacing));
-    let binder = Binder { grid, bones, joined: neighbours(bones.len(), joints), near };
-    let (mut binding, shares) = binder.split();
-    let shares = smoothed(&binding.triangles, shares);
-    for shares in shares {
-        let (joints, weights) = strongest(shares);
-        binding.joints.push(joints);
-        binding.weights.push(weights);
-    }
-    binding
+    // Cut along finer triangles, hardly anything goes with the wrong side.
+    let fine = Grid::new(picture, height, spacing, &cut);
+    Binder::new(&fine, bones, joints).map_or_else(Binding::default, |binder| binder.bind())
 }
 
 /// For each bone those joined to it, sorted.
@@ -86,7 +85,44 @@ struct Binder<'a> {
     near: Vec<Vec<Near>>,
 }
 
-impl Binder<'_> {
+impl<'a> Binder<'a> {
+    /// `None` without bones.
+    fn new(grid: &'a Grid, bones: &'a [BoneShape], joints: &[[u32; 2]]) -> Option<Self> {
+        // Influences are stored in 16 bits.
+        let bones = &bones[..bones.len().min(1 << 16)];
+        let thickness = bones.iter().map(BoneShape::thickness).filter(|t| t.is_finite());
+        let reach = thickness.fold(grid.spacing, f32::max);
+        let near = near_bones(grid, bones, reach);
+        let joined = neighbours(bones.len(), joints);
+        (!bones.is_empty()).then_some(Self { grid, bones, joined, near })
+    }
+
+    fn bind(&self) -> Binding {
+        let (mut binding, shares) = self.split();
+        for shares in smoothed(&binding.triangles, shares) {
+            let (joints, weights) = strongest(shares);
+            binding.joints.push(joints);
+            binding.weights.push(weights);
+        }
+        binding
+    }
+
+    /// The cells in which flesh touches that does not hang together.
+    fn cut_cells(&self) -> Vec<u32> {
+        let triangles = self.all_strangers().into_iter().zip(&self.grid.cells);
+        let cut = triangles.filter(|(strangers, _)| strangers.contains(&true));
+        let mut cells: Vec<u32> = cut.map(|(_, cell)| *cell).collect();
+        cells.dedup();
+        cells
+    }
+
+    /// For each triangle which corners do not hang together with the others.
+    fn all_strangers(&self) -> Vec<[bool; 3]> {
+        let groups: Vec<Vec<u32>> =
+            (0..self.grid.nodes.len() as u32).map(|node| self.group(node)).collect();
+        self.grid.triangles.iter().map(|t| self.strangers(*t, &groups)).collect()
+    }
+
     fn owner(&self, node: u32) -> u32 {
         self.near[node as usize].first().map_or(0, |near| near.bone)
     }
@@ -168,7 +204,6 @@ impl Binder<'_> {
     /// shares of its vertices.
     fn split(&self) -> (Binding, Vec<Shares>) {
         let nodes = self.grid.nodes.len() as u32;
-        let groups: Vec<Vec<u32>> = (0..nodes).map(|node| self.group(node)).collect();
         let mut binding = Binding {
             positions: self.grid.nodes.clone(),
             pixels: self.grid.pixels.clone(),
@@ -178,8 +213,7 @@ impl Binder<'_> {
         let mut shares: Vec<Shares> =
             (0..nodes).map(|node| self.shares(node, self.owner(node))).collect();
         let mut strangers = Vec::new();
-        let is_stranger: Vec<[bool; 3]> =
-            self.grid.triangles.iter().map(|t| self.strangers(*t, &groups)).collect();
+        let is_stranger = self.all_strangers();
         for (triangle, is_stranger) in is_stranger.iter().enumerate() {
             for corner in (0..3).filter(|c| is_stranger[*c]) {
                 strangers.push((self.grid.triangles[triangle][corner], triangle as u32));
@@ -352,13 +386,17 @@ fn strongest(mut shares: Shares) -> ([u16; INFLUENCES], [f32; INFLUENCES]) {
 mod tests {
     use super::{super::grid::tests::picture, *};
 
+    fn bind(grid: &Grid, bones: &[BoneShape], joints: &[[u32; 2]]) -> Binding {
+        Binder::new(grid, bones, joints).map_or_else(Binding::default, |binder| binder.bind())
+    }
+
     fn ellipse(x: f32, y: f32, a: f32, b: f32, angle: f32) -> BoneShape {
         BoneShape { center: Vec2::new(x, y), radii: Vec2::new(a, b), angle }
     }
 
     /// A limb of three bones along x, 3 m by 1 m.
     fn limb(spacing: f32) -> (Grid, [BoneShape; 3], [[u32; 2]; 2]) {
-        let grid = Grid::new(&picture(UVec2::new(120, 40), |_| true), 1.0, spacing);
+        let grid = Grid::new(&picture(UVec2::new(120, 40), |_| true), 1.0, spacing, &[]);
         let bones = [-1.0, 0.0, 1.0].map(|x| ellipse(x, 0.0, 0.5, 0.35, 0.0));
         (grid, bones, [[0, 1], [1, 2]])
     }
@@ -412,7 +450,7 @@ mod tests {
     fn where_flesh_touches_that_does_not_hang_together_it_is_cut() {
         // An arm of two bones, folded back on the body it hangs on: 0 is the body, 1 the upper arm and 2
         // the forearm, which lies against the body without a gap.
-        let grid = Grid::new(&picture(UVec2::new(80, 80), |_| true), 4.0, 0.1);
+        let grid = Grid::new(&picture(UVec2::new(80, 80), |_| true), 4.0, 0.1, &[]);
         let bones = [
             ellipse(-1.0, 0.0, 0.9, 1.9, 0.0),
             ellipse(1.0, 1.2, 0.9, 0.6, 0.0),
@@ -443,7 +481,7 @@ mod tests {
         let (grid, bones, joints) = limb(0.1);
         assert_eq!(bind(&grid, &bones, &joints).positions.len(), grid.nodes.len());
         // Three limbs that meet in one bone.
-        let grid = Grid::new(&picture(UVec2::new(60, 60), |_| true), 3.0, 0.1);
+        let grid = Grid::new(&picture(UVec2::new(60, 60), |_| true), 3.0, 0.1, &[]);
         let star = [
             ellipse(0.0, 0.0, 0.5, 0.5, 0.0),
             ellipse(0.0, 1.0, 0.3, 0.5, 0.0),
@@ -473,7 +511,7 @@ mod tests {
 
     #[test]
     fn more_than_256_bones_are_told_apart() {
-        let grid = Grid::new(&picture(UVec2::new(900, 6), |_| true), 0.06, 0.02);
+        let grid = Grid::new(&picture(UVec2::new(900, 6), |_| true), 0.06, 0.02, &[]);
         let bones: Vec<BoneShape> =
             (0..300).map(|i| ellipse(0.03 * i as f32 - 4.485, 0.0, 0.015, 0.02, 0.0)).collect();
         let joints: Vec<[u32; 2]> = (1..300).map(|i| [i - 1, i]).collect();
