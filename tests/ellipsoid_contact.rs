@@ -5,6 +5,7 @@ mod common;
 
 use bevy::prelude::*;
 use bevy_pliant::{
+    constraint::ConstraintOf,
     obstacle::{ObstacleShape, Part, TriangleMesh},
     particle::ParticleOf,
     prelude::*,
@@ -277,6 +278,9 @@ fn an_ellipsoid_rests_on_every_shape_at_its_height() {
                 for _ in 0..64 * 20 {
                     tick(&mut app, 1);
                     least = least.min(particle(&app, lying).position.y);
+                    if app.world().resource::<SolverDiagnostics>().awake_islands == 0 {
+                        break;
+                    }
                 }
                 let position = particle(&app, lying).position;
                 let told = format!(
@@ -655,4 +659,95 @@ fn contacts_of_ellipsoids_are_told() {
     app.world_mut().get_mut::<Particle>(thrown).expect("a particle").velocity = Vec3::Y * 2.0;
     tick(&mut app, 4);
     assert_eq!(app.world().resource::<Seen>().0, ["began", "ended"]);
+}
+
+#[test]
+fn a_chain_of_bones_falls_and_sleeps() {
+    let slab = Obstacle::cuboid(Vec3::new(1.0, 0.4, 4.0));
+    for planar in [true, false] {
+        let mut app = app_with(SolverSettings::default());
+        app.world_mut().spawn(Obstacle::HALF_SPACE);
+        app.world_mut().spawn((slab.clone(), Transform::from_xyz(0.1, 0.2, 0.0)));
+        let mut body = app.world_mut().spawn(BodySettings::default());
+        if planar {
+            body.insert(Planar);
+        }
+        let body = body.id();
+        let radii = Vec3::new(0.12, 0.05, 0.06);
+        let place = |i: usize| Vec3::new(i as f32 * 0.22 - 1.0, 1.2 + 0.1 * i as f32, 0.0);
+        let bones: Vec<Entity> = (0..10)
+            .map(|i| {
+                let state = OrientedParticle::with_radii(radii);
+                app.world_mut()
+                    .spawn((Particle::at(place(i)).with_mass(0.1), state, ParticleOf(body)))
+                    .id()
+            })
+            .collect();
+        for (i, pair) in bones.windows(2).enumerate() {
+            let poses = [i, i + 1].map(|i| (place(i), Quat::IDENTITY));
+            let middle = 0.5 * (poses[0].0 + poses[1].0);
+            let joint = JointConstraint::at([pair[0], pair[1]], poses, middle);
+            let joint = JointConstraint { spin_damping: 20.0, ..joint };
+            app.world_mut().spawn((joint, ConstraintOf(body)));
+        }
+        let mut asleep = None;
+        for i in 0..64 * 12 {
+            tick(&mut app, 1);
+            for bone in &bones {
+                let x = particle(&app, *bone).position;
+                assert!(x.is_finite() && x.y > 0.049, "planar {planar}: a bone at {x}");
+            }
+            if app.world().resource::<SolverDiagnostics>().awake_islands == 0 {
+                asleep = Some(i);
+                break;
+            }
+        }
+        assert!(asleep.is_some(), "planar {planar}: awake after 12 s");
+    }
+}
+
+#[test]
+fn those_that_turn_and_those_that_do_not_rest_side_by_side() {
+    for (name, obstacle) in
+        [("half-space", Obstacle::HALF_SPACE), ("mesh", Obstacle::mesh(floor_mesh()))]
+    {
+        let mut app = app_with(SolverSettings::default());
+        app.world_mut().spawn(obstacle);
+        let body = app.world_mut().spawn(BodySettings { radius: Some(0.02), ..default() }).id();
+        let members: Vec<Entity> = (0..40)
+            .map(|i| {
+                let x = 0.3 * (i % 7) as f32 - 1.0;
+                let particle = Particle::at(Vec3::new(x, 0.15, 0.3 * (i / 7) as f32 - 1.0));
+                let mut member = app.world_mut().spawn((particle, ParticleOf(body)));
+                if i % 3 == 0 {
+                    member.insert(OrientedParticle::with_radii(Vec3::new(0.1, 0.05, 0.1)));
+                }
+                member.id()
+            })
+            .collect();
+        // One island.
+        for pair in members.windows(2) {
+            let [a, b] = [pair[0], pair[1]].map(|e| particle(&app, e).position);
+            let link = DistanceConstraint::new([pair[0], pair[1]], a.distance(b));
+            app.world_mut().spawn((link.with_compliance(0.1), ConstraintOf(body)));
+        }
+        tick(&mut app, 64 * 4);
+        for (i, member) in members.iter().enumerate() {
+            let height = particle(&app, *member).position.y;
+            let expected = if i % 3 == 0 { 0.05 } else { 0.02 };
+            assert!((height - expected).abs() < 0.02 * expected, "{name}, {i}: {height} m");
+        }
+    }
+}
+
+#[test]
+fn plain_planar_particles_meet_meshes_whatever_their_z() {
+    let mut app = app_with(SolverSettings::default());
+    app.world_mut().spawn(Obstacle::mesh(floor_mesh()));
+    let body = app.world_mut().spawn((BodySettings::default(), Planar)).id();
+    let start = Particle::at(Vec3::new(0.1, 0.1, 7.5));
+    let lying = app.world_mut().spawn((start, ParticleOf(body))).id();
+    tick(&mut app, 64);
+    let x = particle(&app, lying).position;
+    assert!((x.y - 0.01).abs() < 1e-4, "{x}");
 }

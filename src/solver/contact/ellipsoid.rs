@@ -13,16 +13,16 @@
 use super::{
     IslandContacts,
     blocks::{Candidate, Patch},
-    growth::meet,
+    growth::{Touch, meet},
     members_place,
-    narrow::{Meeting, SLOW, in_plane_by, march, path},
+    narrow::{Meeting, SLOW, flat, in_plane_by, march, path},
     near::body_place,
     turning::TurningHit,
 };
 use crate::{
     constraint::Oriented,
     math::{bounds::Bounds, ellipsoid::Ellipsoid},
-    obstacle::{Distance, Near, Solid},
+    obstacle::{Distance, Solid},
     solver::{
         mirror::{IslandView, MirrorBody, NOT_ORIENTED},
         settings::EllipsoidContact,
@@ -172,8 +172,7 @@ impl IslandContacts {
             if (x - old).length_squared() > slow * slow
                 && let Some((near, _)) = march(old, x, turning.least, |x| surface(x, f32::INFINITY))
             {
-                let gap = near.distance - turning.shape.support(near.normal);
-                self.touch_turning(view, meeting, turning, near.normal, gap);
+                self.touch_turning(view, meeting, turning, Touch::on(&turning.shape, near));
             }
         }
         let mut x = Vec3A::from_vec4(view.position[i]);
@@ -181,8 +180,8 @@ impl IslandContacts {
             x.z = level;
         }
         // What stopped its path has turned it a little: that much is left to the next substep.
-        if let Some(near) = meet(&turning.shape, x, !S::PASSABLE, surface) {
-            self.touch_turning(view, meeting, turning, near.normal, near.distance);
+        if let Some(touch) = meet(&turning.shape, x, !S::PASSABLE, surface) {
+            self.touch_turning(view, meeting, turning, touch);
         }
     }
 
@@ -215,40 +214,31 @@ impl IslandContacts {
         let mut used = u32::MAX;
         for _ in 0..CORNERS {
             let crossed = if moved > SLOW * turning.least {
-                patch.crossed(place, meeting.near, start, x).map(|(near, number)| {
-                    let gap = near.distance - shape.support(near.normal);
-                    (Near { distance: gap, ..near }, number)
+                patch.crossed(place, meeting.near, start, x).and_then(|(near, number)| {
+                    let near = if level.is_some() { flat(near)? } else { near };
+                    Some((Touch::on(shape, near), number))
                 })
             } else {
                 None
             };
             let next = crossed.or_else(|| patch.met(place, meeting.near, shape, x, *level, used));
-            let Some((near, number)) = next else { break };
+            let Some((touch, number)) = next else { break };
             used = number;
-            x += -near.distance * near.normal;
-            let mut normal = near.normal;
-            if level.is_some() {
-                normal = normal.with_z(0.0).normalize_or_zero();
-            }
-            if normal == Vec3A::ZERO {
-                break;
-            }
-            self.touch_turning(view, meeting, turning, normal, near.distance);
+            x += -touch.gap * touch.normal;
+            self.touch_turning(view, meeting, turning, touch);
             if patch.listed(place).1.len() == 1 {
                 break;
             }
         }
     }
 
-    /// Moves and turns a particle out of a surface with unit normal `normal`, `gap` (m, negative) from it,
-    /// and notes the contact.
+    /// Moves and turns a particle out of what it touches, and notes the contact.
     fn touch_turning(
         &mut self,
         view: &mut IslandView<'_>,
         meeting: &Meeting<'_>,
         turning: &Turning,
-        normal: Vec3A,
-        gap: f32,
+        Touch { gap, normal, offset }: Touch,
     ) {
         // Not what is no number either.
         let overlaps = gap < 0.0;
@@ -263,7 +253,6 @@ impl IslandContacts {
         if pair.sensor {
             return;
         }
-        let offset = turning.shape.contact_offset(normal);
         let lever = if turning.lever { offset } else { Vec3A::ZERO };
         let point = Vec3A::from_vec4(view.position[i]) + offset;
         let shift = meeting.near.shift.map_or(Vec3A::ZERO, |shift| shift.at(point));

@@ -20,6 +20,26 @@ const PLANES: usize = 12;
 /// The gap is found to this part of how far the ellipsoid reaches.
 const TOLERANCE: f32 = 1e-4;
 
+/// Where an ellipsoid touches something.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Touch {
+    /// Negative where the two overlap (m).
+    pub gap: f32,
+    /// Outward unit normal of what it touches.
+    pub normal: Vec3A,
+    /// From the centre to the point of the ellipsoid that touches (m).
+    pub offset: Vec3A,
+}
+
+impl Touch {
+    /// On a surface with unit normal `normal`, `distance` (m) from the centre.
+    pub fn on(shape: &Ellipsoid, Near { distance, normal }: Near) -> Self {
+        let unit = shape.covector(normal);
+        let support = unit.length();
+        Self { gap: distance - support, normal, offset: shape.offset(unit) * -support.recip() }
+    }
+}
+
 /// A plane that all of the solid lies behind.
 #[derive(Clone, Copy, Debug, Default)]
 struct Plane {
@@ -71,14 +91,17 @@ impl Nearest {
     }
 
     /// The plane in which the ellipsoid, grown, touches.
-    fn touching(&self) -> Option<Near> {
+    fn touching(&self, shape: &Ellipsoid) -> Option<Touch> {
         let pairs = self.planes[..self.len].iter().zip(&self.weights);
         let normal = pairs.fold(Vec3A::ZERO, |sum, (plane, weight)| sum + *weight * plane.normal);
         let length = normal.length();
         let growth = self.point.length();
         let reach = growth / length;
-        (length > 0.0 && reach.is_finite())
-            .then(|| Near { distance: reach * (growth - 1.0), normal: normal / length })
+        (length > 0.0 && reach.is_finite()).then(|| Touch {
+            gap: reach * (growth - 1.0),
+            normal: normal / length,
+            offset: shape.offset(self.point / growth),
+        })
     }
 }
 
@@ -117,15 +140,15 @@ fn solve(planes: &[Plane]) -> Option<(Vec3A, [f32; 3])> {
     usable.then_some((point, weights))
 }
 
-/// The gap between an ellipsoid at `x` and a convex `surface`, and the normal; `None` where there surely
-/// is a gap. `surface` is asked with a point and a reach, as [`Distance::plane`](crate::obstacle::Distance::plane).
+/// Where an ellipsoid at `x` overlaps a convex `surface`; `None` where there is a gap, or may well be: that
+/// is one. `surface` is asked with a point and a reach, as [`Distance::plane`](crate::obstacle::Distance::plane).
 #[inline]
 pub(super) fn meet(
     shape: &Ellipsoid,
     x: Vec3A,
     one_plane: bool,
     surface: impl Fn(Vec3A, f32) -> Option<Near>,
-) -> Option<Near> {
+) -> Option<Touch> {
     let first = surface(x, shape.greatest())?;
     let unit = shape.covector(first.normal);
     let support = unit.length();
@@ -133,20 +156,21 @@ pub(super) fn meet(
     if gap >= 0.0 {
         return None;
     }
-    let near = Near { distance: gap, normal: first.normal };
+    let touch =
+        || Touch { gap, normal: first.normal, offset: shape.offset(unit) * -support.recip() };
     // From inside the nearest face is the way out.
     if one_plane || first.distance <= 0.0 {
-        return Some(near);
+        return Some(touch());
     }
     let plane = Plane { normal: first.normal, unit, level: -first.distance };
-    let Some(mut nearest) = Nearest::new(plane) else { return Some(near) };
+    let Some(mut nearest) = Nearest::new(plane) else { return Some(touch()) };
     let rounding = 1e-6 * x.abs().max_element() + 1e-2 * TOLERANCE * support;
     for asked in 1..PLANES {
         let y = shape.offset(nearest.point);
         let Some(there) = surface(x + y, f32::INFINITY) else { break };
         if there.distance <= rounding {
             if asked == 1 {
-                return Some(near);
+                return Some(touch());
             }
             break;
         }
@@ -162,7 +186,7 @@ pub(super) fn meet(
             break;
         }
     }
-    nearest.touching()
+    nearest.touching(shape)
 }
 
 #[cfg(test)]
@@ -220,7 +244,7 @@ mod tests {
                 assert!(expected > 0.99, "{i}: missed at {expected}");
                 continue;
             };
-            let found = near.distance / shape.support(near.normal) + 1.0;
+            let found = near.gap / shape.support(near.normal) + 1.0;
             assert!(
                 (found - expected).abs() < 0.02 && found <= expected + 1e-3,
                 "{i}: {found} {expected}"
@@ -253,7 +277,7 @@ mod tests {
                 continue;
             };
             met += 1;
-            let found = near.distance / shape.support(near.normal) + 1.0;
+            let found = near.gap / shape.support(near.normal) + 1.0;
             assert!((found - expected).abs() < 0.01, "{i}: {found} {expected}");
         }
         assert!(met > 50, "only {met} draws met the ball");

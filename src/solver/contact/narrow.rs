@@ -433,7 +433,7 @@ pub(super) fn in_plane_by(
 }
 
 /// The surface as a planar particle meets it: along its plane, and as far as it is there.
-fn flat(near: Near) -> Option<Near> {
+pub(super) fn flat(near: Near) -> Option<Near> {
     let aside = near.normal.with_z(0.0);
     let length = aside.length();
     (length > 1e-3).then(|| Near { distance: near.distance / length, normal: aside / length })

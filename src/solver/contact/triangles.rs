@@ -7,7 +7,7 @@
 //! ──●─┴──●────     A planar body meets the segment that its plane cuts out of the triangle.
 //! ```
 
-use super::{blocks::Patch, narrow::Listed, near::NearPiece};
+use super::{blocks::Patch, growth::Touch, narrow::Listed, near::NearPiece};
 use crate::{math::ellipsoid::Ellipsoid, obstacle::Near};
 use bevy::math::Vec3A;
 
@@ -31,8 +31,7 @@ impl Patch {
         Some((Near { normal: self.outward(near, found.normal), ..found }, number))
     }
 
-    /// The surface that the ellipsoid at `x` overlaps most, but for that of the triangle `except`: the gap and
-    /// the normal.
+    /// The surface that the ellipsoid at `x` overlaps most, but for that of the triangle `except`.
     pub(super) fn met(
         &self,
         place: usize,
@@ -41,7 +40,7 @@ impl Patch {
         x: Vec3A,
         level: Option<f32>,
         except: u32,
-    ) -> Option<(Near, u32)> {
+    ) -> Option<(Touch, u32)> {
         let (triangles, list) = self.listed(place);
         let mut best: Option<(Met, u32)> = None;
         for &number in list {
@@ -61,7 +60,7 @@ impl Patch {
                 best = Some((met, number));
             }
         }
-        best.map(|(met, number)| (met.near(), number))
+        best.map(|(met, number)| (met.touch(shape), number))
     }
 }
 
@@ -91,9 +90,12 @@ impl Met {
         a < b || (a == b && self.growth > other.growth)
     }
 
-    /// The gap (m) and the normal.
-    fn near(&self) -> Near {
-        Near { distance: self.support * (self.growth - 1.0), normal: self.normal }
+    fn touch(&self, shape: &Ellipsoid) -> Touch {
+        Touch {
+            gap: self.support * (self.growth - 1.0),
+            normal: self.normal,
+            offset: shape.contact_offset(self.normal),
+        }
     }
 }
 
@@ -232,7 +234,7 @@ mod tests {
         let shape = Ellipsoid::flat(Quat::IDENTITY, Vec3::new(0.3, 0.1, 0.0));
         let met = meet_segment(&shape, cut(wall).unwrap(), wall, false).unwrap();
         assert!(met.normal.distance(Vec3A::NEG_X) < 1e-6, "{met:?}");
-        assert!((met.near().distance + 0.2).abs() < 1e-6, "{met:?}");
+        assert!((met.touch(&shape).gap + 0.2).abs() < 1e-6, "{met:?}");
         let beside = wall.map(|corner| corner + Vec3A::Z * 4.0);
         assert!(cut(beside).is_none());
     }

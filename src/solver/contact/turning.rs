@@ -170,8 +170,10 @@ pub(super) fn turning_velocities(
         let velocity = Vec3A::from_vec4(view.velocity[i] + view.velocity_change[i]);
         let relative = velocity + spin.cross(hit.lever) - moving;
         let speed = relative.dot(hit.normal);
-        let pull = Vec3A::from_vec4(view.acceleration[i]).length();
-        let wanted = wanted_speed(hit.approach, speed, pair.restitution, 2.0 * time.h * pull);
+        // A resting contact must not bounce off the gravity of one substep.
+        let pull = || 2.0 * time.h * Vec3A::from_vec4(view.acceleration[i]).length();
+        let rest = if pair.restitution > 0.0 { pull() } else { 0.0 };
+        let wanted = wanted_speed(hit.approach, speed, pair.restitution, rest);
         let bounce = (wanted - speed) / body.along_normal;
         let bounced = relative + bounce * body.by_normal;
         let slip = bounced - bounced.dot(hit.normal) * hit.normal;
