@@ -6,6 +6,7 @@ mod common;
 
 use bevy::{math::Isometry3d, prelude::*};
 use bevy_pliant::{
+    constraint::JointConstraint,
     math::ellipsoid_pair::{Ellipse, Ellipsoid, meet},
     obstacle::TriangleMesh,
     particle::{ParticleOf, Planar},
@@ -177,6 +178,42 @@ fn heap(count: u32) -> App {
     app
 }
 
+/// So many chains of 20 planar bones each that fall on a floor beside one another.
+fn chains(count: u32, touching: bool) -> App {
+    let mut app = app(1);
+    app.world_mut().resource_mut::<SolverSettings>().sleeping = false;
+    app.world_mut().spawn((Obstacle::HALF_SPACE, Transform::default()));
+    let settings = BodySettings { self_contact: touching, soft_contact: touching, ..default() };
+    for i in 0..count {
+        let (column, row) = ((i % 10) as f32, (i / 10) as f32);
+        let body = app.world_mut().spawn((settings.clone(), Planar, Transform::default())).id();
+        let mut last = None;
+        for k in 0..20u32 {
+            let angle = k as f32 * 0.7;
+            let r = 0.12 + 0.012 * k as f32;
+            let (sin, cos) = angle.sin_cos();
+            let place = Vec3::new(0.9 * column + r * cos, 0.6 + 0.9 * row + r * sin, 0.0);
+            let rotation = Quat::from_rotation_z(angle + FRAC_PI_2);
+            let turning = OrientedParticle {
+                rotation,
+                ..OrientedParticle::with_radii(Vec3::new(0.07, 0.03, 0.03))
+            };
+            let particle = Particle::at(place).with_mass(0.05);
+            let bone = app.world_mut().spawn((particle, turning, ParticleOf(body))).id();
+            if let Some((before, at, turned)) = last.replace((bone, place, rotation)) {
+                let joint = JointConstraint::at(
+                    [before, bone],
+                    [(at, turned), (place, rotation)],
+                    0.5 * (at + place),
+                );
+                app.world_mut().spawn(joint);
+            }
+        }
+    }
+    ticks(&mut app, 96);
+    app
+}
+
 /// What contact of ellipses costs: whole ticks of a heap of 400 (elements: touching pairs × substeps), and
 /// where two meet (elements: pairs).
 fn ellipses(c: &mut Criterion) {
@@ -187,6 +224,14 @@ fn ellipses(c: &mut Criterion) {
     assert!(touching > 400, "a heap touches in many places: {touching}");
     group.throughput(Throughput::Elements(touching * u64::from(SUBSTEPS)));
     group.bench_function("heap", |b| b.iter_custom(|n| ticks(&mut app, n)));
+
+    for (name, touching) in [("chains", true), ("chains_that_do_not_touch", false)] {
+        let mut app = chains(100, touching);
+        let pairs = app.world().resource::<SolverDiagnostics>().soft_contacts as u64;
+        println!("{name}: {pairs} touching");
+        group.throughput(Throughput::Elements(2_000 * u64::from(SUBSTEPS)));
+        group.bench_function(name, |b| b.iter_custom(|n| ticks(&mut app, n)));
+    }
 
     let turned = |i: u32, r: f32| {
         let rotation = Quat::from_rotation_z(0.7 * i as f32);

@@ -69,12 +69,12 @@ impl Ellipse {
             return Self::disc(a);
         }
         let (w, z) = (rotation.w, rotation.z);
-        let length = w * w + z * z;
-        let (cos, sin) = if length > 0.0 {
-            ((w * w - z * z) / length, 2.0 * w * z / length)
-        } else {
-            (1.0, 0.0)
-        };
+        let (mut cos, mut sin) = (w * w - z * z, 2.0 * w * z);
+        // What is turned about z alone needs no division.
+        if rotation.x != 0.0 || rotation.y != 0.0 {
+            let length = w * w + z * z;
+            (cos, sin) = if length > 0.0 { (cos / length, sin / length) } else { (1.0, 0.0) };
+        }
         let (aa, bb) = (a * a, b * b);
         Self {
             xx: aa * cos * cos + bb * sin * sin,

@@ -24,7 +24,10 @@ use super::super::mirror::Oriented;
 use super::pairs::{NONE, any_direction, closest};
 use crate::{
     constraint::OldPositions,
-    math::ellipsoid_pair::{Ellipse, Ellipsoid, Meeting, first_share, meet},
+    math::{
+        ellipsoid_pair::{Ellipse, Ellipsoid, Meeting, first_share, meet},
+        rotation::turned,
+    },
     obstacle::Friction,
 };
 use bevy::{math::Vec4, prelude::*};
@@ -89,15 +92,20 @@ struct Touch {
     ends: [End; 2],
     normal: Vec3,
     arms: [Vec3; 2],
+    /// r×n of each that turns by contact.
+    levers: [Vec3; 2],
     shift: Vec3,
     /// C at the start of the substep (m).
     before: f32,
+    /// How far the point of contact parts in the substep if nothing is pushed (m).
+    drift: f32,
     /// How each moves by what acts along the normal.
     responses: [Response; 2],
     /// Separating speed of the point of contact that positions were predicted with (m/s).
     speed_before: f32,
-    /// Sum of λ (kg m).
+    /// Sum of λ (kg m), and how much of it rotations know of.
     pushed: f32,
+    turned: f32,
     friction: Friction,
 }
 
@@ -151,7 +159,14 @@ struct Response {
     weight: f32,
 }
 
-fn respond(end: &End, arm: Vec3, n: Vec3, inverse_mass: &[f32], oriented: &[Oriented]) -> Response {
+#[inline]
+fn respond(
+    end: &End,
+    lever: Vec3,
+    n: Vec3,
+    inverse_mass: &[f32],
+    oriented: &[Oriented],
+) -> Response {
     let mut linear = inverse_mass[end.slot as usize] * n;
     if end.planar {
         linear.z = 0.0;
@@ -160,7 +175,6 @@ fn respond(end: &End, arm: Vec3, n: Vec3, inverse_mass: &[f32], oriented: &[Orie
     if end.levered
         && let Some(oriented) = oriented.get(end.turning as usize)
     {
-        let lever = arm.cross(n);
         response.turn = oriented.inverse_inertia_times(lever);
         response.weight += response.turn.dot(lever);
     }
@@ -172,6 +186,15 @@ fn respond(end: &End, arm: Vec3, n: Vec3, inverse_mass: &[f32], oriented: &[Orie
 fn spin(end: &End, oriented: &[Oriented]) -> Vec3 {
     match oriented.get(end.turning as usize) {
         Some(oriented) if end.levered => oriented.angular_velocity,
+        _ => Vec3::ZERO,
+    }
+}
+
+/// How far an end that what touches it can turn was turned by constraints in this substep (rad).
+#[inline]
+fn turn(end: &End, oriented: &[Oriented]) -> Vec3 {
+    match oriented.get(end.turning as usize) {
+        Some(oriented) if end.levered => oriented.turn,
         _ => Vec3::ZERO,
     }
 }
@@ -195,39 +218,39 @@ impl EllipsoidList {
     /// Projects every pair; where that moved any by much, again.
     pub fn project(&mut self, moving: &mut Turnable<'_>) {
         let Self { pairs, touches } = self;
+        for pair in pairs.iter_mut().filter(|pair| pair.touch == NONE) {
+            look(pair, touches, moving);
+        }
         for _ in 0..MOST_SWEEPS {
             let mut much = false;
-            for pair in pairs.iter_mut() {
-                if pair.touch == NONE {
-                    look(pair, touches, moving);
-                }
-                if let Some(touch) = touches.get_mut(pair.touch as usize) {
-                    much |= moving.push(touch);
-                }
+            for touch in touches.iter_mut() {
+                much |= moving.push(touch);
             }
             if !much {
-                return;
+                break;
             }
         }
+        touches.iter_mut().for_each(|touch| moving.turn(touch));
     }
 
     /// Restitution (none) and friction of what touched, after velocities are updated.
     pub fn velocities(&self, spinning: &mut Spinning<'_>, h: f32) {
         for touch in self.touches.iter().filter(|touch| touch.pushed > 0.0) {
-            let touch = &spinning.follow(touch);
             let (n, normal_impulse) = (touch.normal, touch.pushed / h);
-            let speed = spinning.relative(touch).dot(n);
-            let wanted = speed.min(touch.speed_before.max(0.0));
-            if wanted != speed {
-                spinning.push(touch, n, |weight| (wanted - speed) / weight);
+            let arms = spinning.arms(touch);
+            let mut relative = spinning.relative(touch, arms);
+            let speed = relative.dot(n);
+            let wanted = touch.speed_before.max(0.0);
+            if wanted < speed {
+                spinning.push(touch, arms, n, |weight| (wanted - speed) / weight);
+                relative = spinning.relative(touch, arms);
             }
-            let relative = spinning.relative(touch);
             let tangential = relative - relative.dot(n) * n;
             let slip = tangential.length();
             let along = tangential / slip;
             // Not above 0 includes what is not a number.
             if slip > 0.0 && along.is_finite() {
-                spinning.push(touch, along, |weight| {
+                spinning.push(touch, arms, along, |weight| {
                     let stopping = slip / weight;
                     let Friction { fixed, sliding } = touch.friction;
                     if stopping <= fixed * normal_impulse {
@@ -250,6 +273,8 @@ fn look(pair: &mut EllipsoidPair, touches: &mut Vec<Touch>, moving: &Turnable<'_
         now.z = 0.0;
     }
     let reach = pair.ends[0].radius + pair.ends[1].radius;
+    // Others may push them into one another yet.
+    let reach = reach + MUCH * (pair.ends[0].least + pair.ends[1].least);
     if !pair.fast && now.length_squared() >= reach * reach {
         return;
     }
@@ -263,20 +288,30 @@ fn look(pair: &mut EllipsoidPair, touches: &mut Vec<Touch>, moving: &Turnable<'_
         return;
     };
     let (weights, turning) = (moving.inverse_mass, &*moving.oriented);
-    let responses = [0, 1].map(|end| respond(&pair.ends[end], arms[end], normal, weights, turning));
+    let levers = [0, 1].map(|end| arms[end].cross(normal));
+    let respond = |end: usize| respond(&pair.ends[end], levers[end], normal, weights, turning);
     let mut touch = Touch {
         ends: pair.ends,
         normal,
         arms,
+        levers,
         shift: pair.shift,
         before: 0.0,
-        responses,
+        drift: 0.0,
+        responses: [respond(0), respond(1)],
         speed_before: 0.0,
         pushed: 0.0,
+        turned: 0.0,
         friction: pair.friction,
     };
-    touch.before = gap + pair.allowed - moving.turned_apart(&touch);
-    touch.speed_before = moving.speed(&touch);
+    let h = moving.old.h;
+    let spun = touch.apart(|end| spin(end, turning));
+    let turned = touch.apart(|end| turn(end, turning));
+    touch.before = gap + pair.allowed - turned - h * spun;
+    let OldPositions { velocity, velocity_change, .. } = moving.old;
+    let velocity = |slot: usize| (velocity[slot] + velocity_change[slot]).truncate();
+    touch.speed_before = normal.dot(velocity(j) - velocity(i)) + spun;
+    touch.drift = h * touch.speed_before;
     pair.touch = touches.len() as u32;
     touches.push(touch);
 }
@@ -299,48 +334,29 @@ fn place(
     meet_at(pair, start, most, moving)
 }
 
+impl Touch {
+    /// How far, or how fast, the point of contact parts along the normal by what turns the ends.
+    #[inline]
+    fn apart(&self, turning: impl Fn(&End) -> Vec3) -> f32 {
+        let [first, second] = &self.ends;
+        self.levers[1].dot(turning(second)) - self.levers[0].dot(turning(first))
+    }
+}
+
 impl Turnable<'_> {
-    /// Separating speed of the point of contact that positions were predicted with (m/s).
-    fn speed(&self, touch: &Touch) -> f32 {
-        let OldPositions { velocity, velocity_change, .. } = self.old;
-        let speed = |end: usize| {
-            let slot = touch.ends[end].slot;
-            let v = (velocity[slot as usize] + velocity_change[slot as usize]).truncate();
-            (v + spin(&touch.ends[end], self.oriented).cross(touch.arms[end])).dot(touch.normal)
-        };
-        speed(1) - speed(0)
-    }
-
-    /// How far the point of contact parted by turns since the start of the substep (m).
-    fn turned_apart(&self, touch: &Touch) -> f32 {
-        let way = |end: usize| {
-            let End { turning, levered, .. } = touch.ends[end];
-            match self.oriented.get(turning as usize) {
-                Some(oriented) if levered => {
-                    let turned = oriented.turned_so_far(self.old.h);
-                    turned.cross(touch.arms[end]).dot(touch.normal)
-                }
-                _ => 0.0,
-            }
-        };
-        way(1) - way(0)
-    }
-
-    /// How far the centres parted since the start of the substep (m).
-    fn moved_apart(&self, touch: &Touch) -> f32 {
-        let way = |end: usize| {
-            let slot = touch.ends[end].slot as usize;
-            (self.position[slot] - self.old.get(slot)).truncate().dot(touch.normal)
-        };
-        way(1) - way(0)
-    }
-
     /// Pushes a pair apart if it overlaps; whether by much.
     #[inline]
     fn push(&mut self, touch: &mut Touch) -> bool {
-        let parted = self.moved_apart(touch) + self.turned_apart(touch);
-        let depth = -(touch.before + parted);
-        let correction = depth.min(self.allowance - parted);
+        let [i, j] = touch.ends.map(|end| end.slot as usize);
+        // Differences of what is near, so that nothing is lost on where the two are.
+        let pushed = |slot: usize| self.position[slot] - self.old.predicted[slot];
+        let between = (pushed(j) - pushed(i)).truncate();
+        let turned = touch.apart(|end| turn(end, self.oriented));
+        let parted = touch.normal.dot(between) + turned + touch.drift;
+        let correction = (-touch.before).min(self.allowance) - parted;
+        if correction <= 0.0 {
+            return false;
+        }
         let [first, second] = touch.responses;
         let weight = first.weight + second.weight;
         let mut push = correction / weight;
@@ -354,14 +370,30 @@ impl Turnable<'_> {
         }
         touch.pushed += push;
         for (end, response, push) in
-            [(&touch.ends[0], first, -push), (&touch.ends[1], second, push)]
+            [(&touch.ends[0], &first, -push), (&touch.ends[1], &second, push)]
         {
             self.position[end.slot as usize] += (push * response.linear).extend(0.0);
-            if response.turn != Vec3::ZERO {
-                self.oriented[end.turning as usize].turn_by(push * response.turn);
+            if let Some(oriented) = self.oriented.get_mut(end.turning as usize) {
+                oriented.turn += push * response.turn;
             }
         }
         push * weight > MUCH * touch.ends[0].least.min(touch.ends[1].least)
+    }
+
+    /// Turns a pair as it was pushed: once for all sweeps, for no sweep needs to know.
+    #[inline]
+    fn turn(&mut self, touch: &mut Touch) {
+        let push = touch.pushed - touch.turned;
+        if push > 0.0 {
+            touch.turned = touch.pushed;
+            for (end, angle) in
+                [(0, -push * touch.responses[0].turn), (1, push * touch.responses[1].turn)]
+            {
+                if let Some(oriented) = self.oriented.get_mut(touch.ends[end].turning as usize) {
+                    oriented.rotation = turned(oriented.rotation, angle);
+                }
+            }
+        }
     }
 }
 
@@ -483,39 +515,42 @@ pub(super) fn overlap_at_rest(
 }
 
 impl Spinning<'_> {
-    /// A touch with its arms led to one point again, after both centres have moved on.
-    fn follow(&self, touch: &Touch) -> Touch {
-        let [i, j] = touch.ends.map(|end| end.slot as usize);
+    /// The arms of a touch, led to one point again after both centres have moved on.
+    #[inline]
+    fn arms(&self, touch: &Touch) -> [Vec3; 2] {
+        let [i, j] = [touch.ends[0].slot as usize, touch.ends[1].slot as usize];
         let between = (self.position[j] - self.position[i]).truncate() + touch.shift;
         let moved = 0.5 * (between - (touch.arms[0] - touch.arms[1]));
-        Touch { arms: [touch.arms[0] + moved, touch.arms[1] - moved], ..*touch }
+        [touch.arms[0] + moved, touch.arms[1] - moved]
     }
 
     /// Velocity of the second at the point of contact, seen from the first (m/s).
-    fn relative(&self, touch: &Touch) -> Vec3 {
-        let velocity = |end: usize| {
-            let slot = touch.ends[end].slot as usize;
-            (self.velocity[slot] + self.velocity_change[slot]).truncate()
-                + spin(&touch.ends[end], self.oriented).cross(touch.arms[end])
+    #[inline]
+    fn relative(&self, touch: &Touch, arms: [Vec3; 2]) -> Vec3 {
+        let [first, second] = &touch.ends;
+        let velocity = |end: &End, arm: Vec3| {
+            let slot = end.slot as usize;
+            let centre = (self.velocity[slot] + self.velocity_change[slot]).truncate();
+            centre + spin(end, self.oriented).cross(arm)
         };
-        velocity(1) - velocity(0)
+        velocity(second, arms[1]) - velocity(first, arms[0])
     }
 
     /// Pushes both ends apart along `n` by the impulse (N s) that `impulse` says, given their weight (1/kg).
-    fn push(&mut self, touch: &Touch, n: Vec3, impulse: impl Fn(f32) -> f32) {
-        let [first, second] = [0, 1].map(|end| {
-            respond(&touch.ends[end], touch.arms[end], n, self.inverse_mass, self.oriented)
-        });
-        let weight = first.weight + second.weight;
-        if !(weight > 0.0) {
-            return;
-        }
-        let impulse = impulse(weight);
-        if !impulse.is_finite() {
+    #[inline]
+    fn push(&mut self, touch: &Touch, arms: [Vec3; 2], n: Vec3, impulse: impl Fn(f32) -> f32) {
+        let respond = |end: usize| {
+            let lever = arms[end].cross(n);
+            respond(&touch.ends[end], lever, n, self.inverse_mass, self.oriented)
+        };
+        let (first, second) = (respond(0), respond(1));
+        let impulse = impulse(first.weight + second.weight);
+        // Nor what is not a number.
+        if !(impulse.abs() < f32::MAX) {
             return;
         }
         for (end, response, push) in
-            [(&touch.ends[0], first, -impulse), (&touch.ends[1], second, impulse)]
+            [(&touch.ends[0], &first, -impulse), (&touch.ends[1], &second, impulse)]
         {
             self.velocity_change[end.slot as usize] += (push * response.linear).extend(0.0);
             if let Some(oriented) = self.oriented.get_mut(end.turning as usize) {
