@@ -76,10 +76,10 @@ fn spawn(args: Res<Args>, server: Res<AssetServer>, mut commands: Commands) {
         _ => RagdollStyle::Jointed,
     };
     let texture = server.load("characters/postman.png");
-    let bones = server.load("characters/postman_bones.png");
+    let bones = server.load("characters/postman.bones.ron");
     let count = args.count("count");
     for i in 0..count {
-        let postman = SpriteRagdoll::new(texture.clone(), bones.clone())
+        let postman = SpriteRagdoll::with_set(texture.clone(), bones.clone())
             .with_height(HEIGHT)
             .with_mass(MASS)
             .with_style(style)
@@ -92,7 +92,10 @@ fn spawn(args: Res<Args>, server: Res<AssetServer>, mut commands: Commands) {
             drop_place(i)
         };
         // Each a little nearer than the one before.
-        commands.spawn((postman, place.with_translation(place.translation + Vec3::Z * (i as f32 * 1e-3))));
+        commands.spawn((
+            postman,
+            place.with_translation(place.translation + Vec3::Z * (i as f32 * 1e-3)),
+        ));
     }
 }
 

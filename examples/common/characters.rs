@@ -30,11 +30,11 @@ pub struct CharactersPlugin {
 impl Plugin for CharactersPlugin {
     fn build(&self, app: &mut App) {
         app.insert_resource(self.views)
+            .add_systems(Startup, |mut store: ResMut<GizmoConfigStore>| {
+                store.config_mut::<DefaultGizmoConfigGroup>().0.line.width = 1.5;
+            })
             .add_systems(Update, (keys, toss))
-            .add_systems(
-                PostUpdate,
-                (draw_skins, draw_bones).chain().after(PliantSystems::Skin),
-            );
+            .add_systems(PostUpdate, (draw_skins, draw_bones).chain().after(PliantSystems::Skin));
     }
 }
 
@@ -125,7 +125,7 @@ fn draw_skins(views: Res<Views>, skins: Query<&CharacterSkin>, mut gizmos: Gizmo
     if !views.skin {
         return;
     }
-    let color = Color::srgba(0.05, 0.15, 0.3, 0.55);
+    let color = Color::srgba(0.05, 0.12, 0.25, 0.3);
     for skin in &skins {
         let corners: Vec<Vec2> = skin.deform().collect();
         for &[a, b, c] in &skin.binding().triangles {

@@ -23,7 +23,7 @@ pub struct Stage2dPlugin {
 impl Default for Stage2dPlugin {
     fn default() -> Self {
         Self {
-            size: Vec2::new(4.5, 2.53),
+            size: Vec2::new(4.5, 4.5 * 9.0 / 16.0),
             below: 0.25,
             friction: Friction::new(0.6),
             ceiling: 4.0,
@@ -62,12 +62,9 @@ impl Plugin for Stage2dPlugin {
         let window = app.world().resource::<Args>().size.as_vec2();
         let stage = self.clone();
         app.insert_resource(Room::new(least, window))
-            .add_systems(
-                Startup,
-                move |room: Res<Room>, mut commands: Commands| {
-                    spawn(&stage, &room, &mut commands);
-                },
-            )
+            .add_systems(Startup, move |room: Res<Room>, mut commands: Commands| {
+                spawn(&stage, &room, &mut commands);
+            })
             .add_systems(Update, fit);
     }
 }

@@ -1,7 +1,7 @@
 //! The postman's bag: it carries him about, shakes him, pours him out and flies away.
 
 use bevy::prelude::*;
-use bevy_pliant::{interact::HeldBy, particle::RestPose, prelude::*};
+use bevy_pliant::{interact::HeldBy, prelude::*};
 use core::f32::consts::TAU;
 
 /// Size of the bag's picture (m).
@@ -10,12 +10,12 @@ const SIZE: Vec2 = Vec2::new(0.62, 0.66);
 const START: Vec3 = Vec3::new(-0.9, 0.95, 0.0);
 /// From the bag's origin to that of the postman in it (m).
 const POSTMAN: Vec3 = Vec3::new(0.0, 0.36, 0.0);
-/// Where the bag holds him: from his origin, where the bone is at rest; from the bag's origin, where it is held
-/// (m).
-const HOLDS: [(Vec2, Vec2); 3] = [
-    (Vec2::new(0.0, -0.18), Vec2::new(0.0, 0.18)),
-    (Vec2::new(-0.13, -0.48), Vec2::new(-0.1, -0.1)),
-    (Vec2::new(0.13, -0.48), Vec2::new(0.1, -0.1)),
+/// The bones that it holds, where (m, from the bag's origin), and how hard (N).
+const HOLDS: [(&str, Vec2, f32); 4] = [
+    ("pelvis", Vec2::new(0.0, 0.19), 150.0),
+    ("left foot", Vec2::new(-0.1, -0.12), 60.0),
+    ("right foot", Vec2::new(0.1, -0.12), 60.0),
+    ("chest", Vec2::new(0.0, 0.4), 12.0),
 ];
 /// How long it carries him, and when it shakes him (s).
 const CARRY: f32 = 7.0;
@@ -30,7 +30,9 @@ pub struct BagPlugin;
 
 impl Plugin for BagPlugin {
     fn build(&self, app: &mut App) {
-        app.add_systems(Startup, spawn).add_systems(Update, (call, drive).chain()).add_observer(begin);
+        app.add_systems(Startup, spawn)
+            .add_systems(Update, (call, drive).chain())
+            .add_observer(begin);
     }
 }
 
@@ -82,7 +84,7 @@ fn spawn(server: Res<AssetServer>, mut commands: Commands) {
 /// The postman begins in the bag, also where he is built anew.
 fn begin(
     built: On<BodyBuilt>,
-    bones: Bones,
+    bones: BoneFinder,
     mut bag: Single<(Entity, &mut Bag)>,
     holds: Query<Entity, With<BagHold>>,
     mut commands: Commands,
@@ -91,44 +93,16 @@ fn begin(
     **bag = Bag::new(Way::Carrying, START.truncate());
     commands.trigger(Teleport { entity: *entity, to: Transform::from_translation(START) });
     holds.iter().for_each(|hold| commands.entity(hold).despawn());
-    bones.hold(built.entity, *entity, &mut commands);
+    hold(built.entity, *entity, &bones, &mut commands);
 }
 
-/// The bones of the postman.
-#[derive(bevy::ecs::system::SystemParam)]
-struct Bones<'w, 's> {
-    postmen: Query<'w, 's, Entity, With<SpriteRagdoll>>,
-    bodies: Query<'w, 's, &'static Particles>,
-    bones: Query<'w, 's, (&'static RestPose, &'static Particle)>,
-}
-
-impl Bones<'_, '_> {
-    /// The bone of a body that is nearest to a point of its rest pose.
-    fn near(&self, body: Entity, point: Vec2) -> Option<Entity> {
-        let away = |bone: &Entity| {
-            let rest = self.bones.get(*bone).map_or(Vec2::INFINITY, |(rest, _)| rest.position.truncate());
-            rest.distance(point)
-        };
-        let members = self.bodies.get(body).ok()?;
-        members.iter().min_by(|a, b| away(a).total_cmp(&away(b)))
-    }
-
-    fn hold(&self, body: Entity, bag: Entity, commands: &mut Commands) {
-        for (rest, place) in HOLDS {
-            let Some(bone) = self.near(body, rest) else { continue };
-            let hold = Attachment::new(bone, bag).at(place.extend(0.0)).with_compliance(2e-4);
-            // Soft enough that he is not torn in where the bag fetches him.
-            commands.spawn((BagHold, hold.with_damping(20.0).with_max_force(120.0)));
-        }
-    }
-
-    /// Where the bag must be to have the postman in it.
-    fn place(&self) -> Option<(Entity, Vec2)> {
-        let body = self.postmen.iter().next()?;
-        let (rest, place) = HOLDS[0];
-        let (_, hips) = self.bones.get(self.near(body, rest)?).ok()?;
-        let over = hips.position.truncate() - place;
-        Some((body, over.max(Vec2::new(-9.0, 0.5 * SIZE.y))))
+/// Lets the bag hold the postman.
+fn hold(body: Entity, bag: Entity, bones: &BoneFinder, commands: &mut Commands) {
+    for (name, place, force) in HOLDS {
+        let Some(bone) = bones.find(body, name) else { continue };
+        let hold = Attachment::new(bone, bag).at(place.extend(0.0)).with_compliance(2e-4);
+        // Soft enough that he is not torn in where the bag fetches him.
+        commands.spawn((BagHold, hold.with_damping(20.0).with_max_force(force)));
     }
 }
 
@@ -152,7 +126,9 @@ fn call(
 
 fn drive(
     time: Res<Time>,
-    bones: Bones,
+    postman: Option<Single<Entity, With<SpriteRagdoll>>>,
+    bones: BoneFinder,
+    particles: Query<&Particle>,
     mut bag: Single<(Entity, &mut Bag, &mut Transform)>,
     holds: Query<Entity, With<BagHold>>,
     mut commands: Commands,
@@ -193,10 +169,16 @@ fn drive(
         }
         Way::Away => {}
         Way::Coming => {
-            let Some((body, target)) = bones.place() else { return };
+            let Some(postman) = postman else { return };
+            let (name, place, _) = HOLDS[0];
+            let pelvis = bones.find(*postman, name).and_then(|bone| particles.get(bone).ok());
+            let Some(pelvis) = pelvis else { return };
+            // Never into the floor.
+            let mut target = pelvis.position.truncate() - place;
+            target.y = target.y.max(0.5 * SIZE.y);
             at = at.lerp(target, 1.0 - (-4.0 * time.delta_secs()).exp());
             if at.distance(target) < 0.1 || t > 3.0 {
-                bones.hold(body, *entity, &mut commands);
+                hold(*postman, *entity, &bones, &mut commands);
                 next = Way::Carrying;
             }
         }
