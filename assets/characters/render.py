@@ -57,6 +57,9 @@ for side, sign in (("left", 1), ("right", -1)):
         names = [n if n in ("chest", "pelvis") else f"{side} {n}" for n in (first, second)]
         JOINTS.append((*names, *sorted((sign * least, sign * greatest))))
 
+# Where a joint is, in pixels of the drawing, if not midway between the two bones.
+ANCHORS = {("chest", "left upper arm"): (208, 339), ("chest", "right upper arm"): (304, 339)}
+
 
 def rendered(svg, width):
     """The picture as RGBA, straight alpha, without colour where nothing is drawn."""
@@ -179,8 +182,11 @@ def ron(names, found, size):
         )
     lines += ["    ],", "    joints: ["]
     for first, second, least, greatest in JOINTS:
-        pair = f"{names.index(first)}, {names.index(second)}"
-        lines.append(f"        (bones: ({pair}), limits: ({least}, {greatest})), // {first}, {second}")
+        fields = f"bones: ({names.index(first)}, {names.index(second)})"
+        if (first, second) in ANCHORS:
+            x, y = ANCHORS[first, second]
+            fields += f", anchor: ({(x - width / 2) / height:.5f}, {-(y - height / 2) / height:.5f})"
+        lines.append(f"        ({fields}, limits: ({least}, {greatest})), // {first}, {second}")
     return "\n".join([*lines, "    ],", ")", ""])
 
 
