@@ -27,7 +27,7 @@ use common::{
 };
 
 const OPTIONS: &[Opt] = &[
-    Opt::text("message", "Merry Christmas!", "what the card says"),
+    Opt::text("message", "", "what the card says in place of Merry Christmas"),
     Opt::count("flakes", 500, 0..=5000, "flakes of snow that fall and lie"),
     characters::SHOW,
 ];
@@ -65,7 +65,7 @@ fn main() -> AppExit {
         scene::ScenePlugin { message: args.text("message").to_owned() },
         snow::SnowPlugin { flakes: args.count("flakes") },
     ))
-    .insert_resource(GrabSettings { reach: 30.0, ..default() })
+    .insert_resource(GrabSettings { reach: 20.0, ..default() })
     .add_systems(Startup, spawn)
     .add_systems(Update, tumble)
     .add_observer(begin)

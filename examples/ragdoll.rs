@@ -56,7 +56,7 @@ fn main() -> AppExit {
         CharactersPlugin { views: Views::from_args(&args) },
         scenery::SceneryPlugin { visible: !alone },
     ))
-    .insert_resource(GrabSettings { reach: 40.0, ..default() });
+    .insert_resource(GrabSettings { reach: 20.0, ..default() });
     if alone {
         app.add_systems(Update, whiten).insert_resource(ClearColor(Color::BLACK));
     }

@@ -21,7 +21,7 @@ const MASS: f32 = 0.002;
 const GRAVITY: f32 = 1.5;
 const DAMPING: f32 = 2.4;
 /// How long a flake lies before it melts, at least, and how long that takes (s).
-const LIE: f32 = 20.0;
+const LIE: f32 = 8.0;
 const MELT: f32 = 1.5;
 /// Radius of what sweeps the snow under the pointer (m).
 const BROOM: f32 = 0.09;
@@ -39,10 +39,13 @@ impl Plugin for SnowPlugin {
         let flakes = self.flakes;
         app.add_systems(
             Startup,
-            move |room: Res<Room>, mut images: ResMut<Assets<Image>>, mut commands: Commands| {
+            move |room: Res<Room>,
+                  server: Res<AssetServer>,
+                  mut images: ResMut<Assets<Image>>,
+                  mut commands: Commands| {
                 let picture = images.add(disc());
                 spawn_flakes(flakes, &room, &picture, &mut commands);
-                spawn_painted(&room, &picture, &mut commands);
+                spawn_painted(&room, &server.load("card/snowflake.png"), &mut commands);
             },
         )
         .add_systems(Startup, spawn_broom)
@@ -124,19 +127,17 @@ fn spawn_flakes(count: u32, room: &Room, picture: &Handle<Image>, commands: &mut
         .id();
     let (low, high) = (room.seen.min, room.seen.max);
     for i in 0..count {
-        // Some lie already.
-        let y = if i % 2 == 0 {
-            RADIUS * random.between(1.0, 4.0)
-        } else {
-            random.between(0.2, high.y)
-        };
+        // Some lie already, or nearly; others are to come.
+        let lies = i % 2 == 0;
+        let y = if lies { random.between(0.13, 0.22) } else { random.between(0.3, high.y + 1.5) };
         let at = Vec3::new(random.between(low.x + 0.03, high.x - 0.03), y, 0.0);
         let size = random.between(0.042, 0.066);
+        let patience = random.between(LIE, 3.0 * LIE);
         commands.spawn((
             Flake {
                 phase: random.between(0.0, TAU),
-                lain: random.between(0.0, 0.5 * LIE),
-                patience: random.between(LIE, 2.0 * LIE),
+                lain: if lies { random.between(0.0, patience) } else { 0.0 },
+                patience,
             },
             Particle::at(at).with_mass(MASS),
             ParticleOf(body),

@@ -65,7 +65,10 @@ impl Plugin for Stage2dPlugin {
             .add_systems(Startup, move |room: Res<Room>, mut commands: Commands| {
                 spawn(&stage, &room, &mut commands);
             })
-            .add_systems(Update, fit);
+            .add_systems(
+                Update,
+                (fit, cover_room.run_if(resource_exists_and_changed::<Room>)).chain(),
+            );
     }
 }
 
@@ -117,5 +120,36 @@ fn fit(
     }
     for (side, mut transform) in &mut walls {
         *transform = wall(side.0, &room);
+    }
+}
+
+/// A picture that covers what is seen, and follows the window.
+#[derive(Component)]
+pub struct Cover {
+    /// Width over height of the picture.
+    aspect: f32,
+}
+
+/// A picture of this aspect (width over height) behind all else; its lower edge is the lower edge of the
+/// room.
+pub fn cover(picture: Handle<Image>, aspect: f32, room: &Room) -> impl Bundle {
+    let (size, at) = covering(aspect, room);
+    let sprite = Sprite { custom_size: Some(size), ..Sprite::from_image(picture) };
+    (Cover { aspect }, sprite, Transform::from_translation(at.extend(-9.0)))
+}
+
+/// Size and centre of a picture of this aspect that covers the room.
+fn covering(aspect: f32, room: &Room) -> (Vec2, Vec2) {
+    let seen = room.seen.size();
+    let width = seen.x.max(seen.y * aspect);
+    let size = Vec2::new(width, width / aspect);
+    (size, Vec2::new(room.seen.center().x, room.seen.min.y + 0.5 * size.y))
+}
+
+fn cover_room(room: Res<Room>, mut covers: Query<(&Cover, &mut Sprite, &mut Transform)>) {
+    for (cover, mut sprite, mut transform) in &mut covers {
+        let (size, at) = covering(cover.aspect, &room);
+        sprite.custom_size = Some(size);
+        transform.translation = at.extend(transform.translation.z);
     }
 }

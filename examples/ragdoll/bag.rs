@@ -5,17 +5,17 @@ use bevy_pliant::{interact::HeldBy, prelude::*};
 use core::f32::consts::TAU;
 
 /// Size of the bag's picture (m).
-const SIZE: Vec2 = Vec2::new(0.62, 0.66);
+const SIZE: Vec2 = Vec2::new(0.62, 0.775);
 /// Where the bag begins (m).
-const START: Vec3 = Vec3::new(-0.9, 0.95, 0.0);
+const START: Vec3 = Vec3::new(-0.92, 1.08, 0.0);
 /// From the bag's origin to that of the postman in it (m).
-const POSTMAN: Vec3 = Vec3::new(0.0, 0.36, 0.0);
+const POSTMAN: Vec3 = Vec3::new(0.0, 0.19, 0.0);
 /// The bones that it holds, where (m, from the bag's origin), and how hard (N).
 const HOLDS: [(&str, Vec2, f32); 4] = [
-    ("pelvis", Vec2::new(0.0, 0.19), 150.0),
-    ("left foot", Vec2::new(-0.1, -0.12), 60.0),
-    ("right foot", Vec2::new(0.1, -0.12), 60.0),
-    ("chest", Vec2::new(0.0, 0.4), 12.0),
+    ("pelvis", Vec2::new(0.0, 0.02), 150.0),
+    ("left foot", Vec2::new(-0.1, -0.24), 60.0),
+    ("right foot", Vec2::new(0.1, -0.24), 60.0),
+    ("chest", Vec2::new(0.0, 0.23), 22.0),
 ];
 /// How long it carries him, and when it shakes him (s).
 const CARRY: f32 = 7.0;
@@ -25,13 +25,17 @@ const POUR: f32 = 0.9;
 const LET_GO: f32 = 0.35;
 const LEAVE: f32 = 1.2;
 
+/// Where the rope begins (m, from the bag's origin), and its length (m).
+const STRAP: Vec3 = Vec3::new(0.0, 0.35, 0.0);
+const ROPE: f32 = 5.0;
+
 /// Spawns the bag and moves it.
 pub struct BagPlugin;
 
 impl Plugin for BagPlugin {
     fn build(&self, app: &mut App) {
         app.add_systems(Startup, spawn)
-            .add_systems(Update, (call, drive).chain())
+            .add_systems(Update, (call, drive, hang).chain())
             .add_observer(begin);
     }
 }
@@ -48,6 +52,10 @@ struct Bag {
     time: f32,
     from: Vec2,
 }
+
+/// Marks what the bag hangs by.
+#[derive(Component)]
+struct Rope;
 
 #[derive(Clone, Copy, PartialEq)]
 enum Way {
@@ -77,8 +85,13 @@ fn spawn(server: Res<AssetServer>, mut commands: Commands) {
         Bag::new(Way::Away, START.truncate()),
         Transform::from_translation(START),
         Visibility::default(),
-        children![(picture("characters/bag.png"), Transform::from_xyz(0.0, 0.0, 1.0))],
+        children![
+            (picture("characters/bag_back.png"), Transform::from_xyz(0.0, 0.0, -1.0)),
+            (picture("characters/bag_front.png"), Transform::from_xyz(0.0, 0.0, 1.0)),
+        ],
     ));
+    let color = Color::srgb_u8(0x85, 0x50, 0x2a);
+    commands.spawn((Rope, Sprite::from_color(color, Vec2::new(0.018, ROPE)), Transform::default()));
 }
 
 /// The postman begins in the bag, also where he is built anew.
@@ -190,9 +203,18 @@ fn drive(
     }
 }
 
+/// The bag hangs by its rope.
+fn hang(
+    bag: Single<&Transform, (With<Bag>, Without<Rope>)>,
+    mut rope: Single<&mut Transform, With<Rope>>,
+) {
+    let top = bag.transform_point(STRAP);
+    rope.translation = top.with_z(-1.5) + Vec3::Y * (0.5 * ROPE);
+}
+
 /// The way about the stage (m), t s after the start.
 fn round(t: f32) -> Vec2 {
-    Vec2::new(-1.2 * (0.9 * t + 0.7).cos(), 0.98 + 0.16 * (1.8 * t).sin())
+    Vec2::new(-1.2 * (0.9 * t + 0.7).cos(), 1.08 + 0.16 * (1.8 * t).sin())
 }
 
 /// Up and down for a second and a half.
