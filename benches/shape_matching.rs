@@ -1,6 +1,5 @@
-//! What shape matching costs: whole ticks of rings of oriented particles, one implicit group of five each.
-//!
-//! Elements are groups × iterations.
+//! What oriented particles cost: whole ticks of rings of them, one implicit group of five each (elements are
+//! groups × iterations), and of thrown ragdolls of twenty bones (elements are ragdolls).
 
 mod common;
 
@@ -79,5 +78,92 @@ fn shape_matching(c: &mut Criterion) {
     measure(c, "space", false);
 }
 
-criterion_group!(benches, shape_matching);
+/// A bone from `a` to `b`, `width` wide in its middle (picture heights).
+fn bone(a: Vec2, b: Vec2, width: f32) -> Bone {
+    let along = b - a;
+    let radii = Vec2::new(0.5 * along.length(), 0.5 * width);
+    Bone::new(a.midpoint(b), radii).turned(along.to_angle())
+}
+
+/// A figure of twenty bones that touch end to end: a trunk with a head, a hat and a scarf, arms and legs.
+fn figure() -> Vec<Bone> {
+    let line = |points: &[(f32, f32)], width: f32| -> Vec<Bone> {
+        let points = points.iter().map(|(x, y)| Vec2::new(*x, *y));
+        let points: Vec<Vec2> = points.collect();
+        points.windows(2).map(|p| bone(p[0], p[1], width)).collect()
+    };
+    let mut bones = line(&[(0.0, -0.06), (0.0, 0.06), (0.0, 0.15), (0.0, 0.25)], 0.16);
+    bones.extend(line(&[(0.0, 0.25), (0.0, 0.29), (0.0, 0.44), (0.0, 0.5)], 0.1));
+    bones.extend(line(&[(0.02, 0.27), (0.14, 0.31), (0.24, 0.32)], 0.04));
+    for side in [-1.0, 1.0] {
+        let arm = [(0.08, 0.22), (0.2, 0.14), (0.31, 0.05), (0.37, 0.01)];
+        let leg = [(0.05, -0.07), (0.08, -0.24), (0.1, -0.42), (0.18, -0.46)];
+        bones.extend(line(&arm.map(|(x, y)| (side * x, y)), 0.06));
+        bones.extend(line(&leg.map(|(x, y)| (side * x, y)), 0.08));
+    }
+    bones
+}
+
+/// So many ragdolls, thrown into a box of obstacles, each on a plane of its own.
+fn thrown(count: usize) -> App {
+    let mut app = app(1);
+    app.world_mut().resource_mut::<SolverSettings>().substeps = 16;
+    for (normal, at) in
+        [(Vec3::Y, Vec3::ZERO), (Vec3::X, Vec3::NEG_X * 4.0), (Vec3::NEG_X, Vec3::X * 4.0)]
+    {
+        let turn = Quat::from_rotation_arc(Vec3::Y, normal);
+        app.world_mut()
+            .spawn((Obstacle::HALF_SPACE, Transform::from_translation(at).with_rotation(turn)));
+    }
+    let bodies: Vec<Entity> = (0..count)
+        .map(|i| {
+            let ragdoll =
+                SpriteRagdoll { soft_contact: false, ..SpriteRagdoll::of_bones(figure()) };
+            let turn = Quat::from_rotation_z(i as f32);
+            let at = Transform::from_xyz(0.0, 1.5, i as f32).with_rotation(turn);
+            app.world_mut().spawn((ragdoll, at)).id()
+        })
+        .collect();
+    app.update();
+    for (i, body) in bodies.into_iter().enumerate() {
+        let bones: Vec<Entity> = app.world().get::<Particles>(body).expect("built").to_vec();
+        assert_eq!(bones.len(), 20);
+        for bone in bones {
+            let at = app.world().get::<Particle>(bone).expect("lives").position;
+            let arm = at - Vec3::new(0.0, 1.5, i as f32);
+            let mut entity = app.world_mut().entity_mut(bone);
+            let throw = Vec3::new(5.0 * (i as f32).cos(), 6.0, 0.0);
+            entity.get_mut::<Particle>().expect("lives").velocity =
+                throw + 8.0 * Vec3::Z.cross(arm);
+            entity.get_mut::<OrientedParticle>().expect("turns").angular_velocity = 8.0 * Vec3::Z;
+        }
+    }
+    app
+}
+
+/// The first three seconds of a throw; the time is that of one tick.
+fn ragdolls(c: &mut Criterion) {
+    const TICKS: u64 = 192;
+    let mut group = c.benchmark_group("ragdolls");
+    group.sample_size(10);
+    for count in [10, 100, 1000] {
+        group.throughput(Throughput::Elements(count as u64));
+        group.bench_function(count.to_string(), |b| {
+            b.iter_custom(|n| {
+                let throws = n.div_ceil(TICKS);
+                let mut spent = Duration::ZERO;
+                for _ in 0..throws {
+                    let mut app = thrown(count);
+                    let started = app.world().resource::<SolverDiagnostics>().islands;
+                    assert_eq!(started, count, "each hangs together");
+                    spent += ticks(&mut app, TICKS);
+                }
+                spent.mul_f64(n as f64 / (throws * TICKS) as f64)
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, shape_matching, ragdolls);
 criterion_main!(benches);

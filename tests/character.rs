@@ -648,6 +648,34 @@ fn rebuilding_disabling_swapping_and_despawning_are_safe() {
 }
 
 #[test]
+fn what_a_saved_world_had_left_of_ours_is_drawn_anew() {
+    let mut app = headless_app();
+    let texture = add_picture(&mut app);
+    // Handles of assets that were made do not survive saving.
+    let left = (Mesh2d::default(), MeshMaterial2d::<CharacterMaterial>::default(), MeshTag(7));
+    let body = app.world_mut().spawn((ragdoll(&texture), left)).id();
+    let other = app.world_mut().spawn(ragdoll(&texture)).id();
+    tick(&mut app, 3);
+    assert_eq!(app.world().get::<Mesh2d>(body), app.world().get::<Mesh2d>(other));
+    assert_ne!(app.world().get::<Mesh2d>(body), Some(&Mesh2d::default()));
+    assert_ne!(app.world().get::<MeshTag>(body), app.world().get::<MeshTag>(other));
+}
+
+#[test]
+fn without_a_material_or_images_nothing_is_drawn() {
+    let mut app = app_with(afloat());
+    let body = app.world_mut().spawn(SpriteRagdoll::of_bones(figure())).id();
+    tick(&mut app, 3);
+    assert!(app.world().get::<CharacterSkin>(body).is_none());
+    app.init_asset::<Image>();
+    let texture = add_picture(&mut app);
+    let body = app.world_mut().spawn(ragdoll(&texture)).id();
+    tick(&mut app, 3);
+    assert!(app.world().get::<Mesh2d>(body).is_none());
+    assert!(skin(&app, body).deform().count() > 500);
+}
+
+#[test]
 fn nonsense_in_a_recipe_draws_nothing_and_does_no_harm() {
     let mut app = headless_app();
     let texture = add_picture(&mut app);

@@ -119,21 +119,24 @@ fn weight(app: &mut App, compliance: f32) -> Entity {
     body
 }
 
+/// How far the weight is below its place at rest (m).
+fn stretch(app: &App, body: Entity) -> f32 {
+    let [hook, weight] = ["hook", "weight"].map(|name| particle(app, bone(app, body, name)));
+    hook.position.y - weight.position.y - 0.21
+}
+
 #[test]
 fn case_04_a_joint_stretches_by_its_compliance_at_any_number_of_iterations() {
     for (iterations, substeps) in [(1, 16), (10, 16), (1, 4), (1, 50)] {
-        let settings = SolverSettings { iterations, substeps, damping: 2.0, ..default() };
+        let settings = SolverSettings { iterations, substeps, sleeping: false, ..default() };
         let mut app = ragdoll_app(settings);
         let body = weight(&mut app, 0.01);
-        let lower = bone(&app, body, "weight");
-        app.world_mut().get_mut::<BodySettings>(body).unwrap().damping = Some(2.0);
-        let start = -0.01;
         tick(&mut app, 64 * 10);
         // m g α of half a kilogram; a body's rigid motion is not damped, so the mean of a swing is taken.
         let mut mean = 0.0;
         for _ in 0..256 {
             tick(&mut app, 1);
-            mean += (start - particle(&app, lower).position.y) / 256.0;
+            mean += stretch(&app, body) / 256.0;
         }
         let expected = 0.5 * 9.81 * 0.01;
         assert!((mean / expected - 1.0).abs() < 0.03, "{iterations}: {mean} m, {expected} m");
@@ -141,25 +144,37 @@ fn case_04_a_joint_stretches_by_its_compliance_at_any_number_of_iterations() {
 }
 
 #[test]
-fn case_05_changing_the_torsion_makes_no_jerk() {
+fn case_05_changing_the_compliance_makes_no_jerk() {
     for factor in [0.1, 10.0] {
-        let mut app = ragdoll_app(default());
-        let body = hang(&mut app, figure(), Transform::from_xyz(0.0, 3.0, 0.0));
-        tick(&mut app, 64 * 6);
-        assert!(top_speed(&app, body) < 0.05);
-        let mut ragdoll = app.world_mut().get_mut::<SpriteRagdoll>(body).unwrap();
-        ragdoll.torsion_compliance = Some(factor * 100.0 / 9.81);
+        let mut app = ragdoll_app(SolverSettings { relative_damping: 4.0, ..default() });
+        let body = weight(&mut app, 0.002);
+        tick(&mut app, 64 * 10);
+        assert!(top_speed(&app, body) < 0.05, "{}", top_speed(&app, body));
+        app.world_mut().get_mut::<SpriteRagdoll>(body).unwrap().compliance *= factor;
         let mut top = 0.0f32;
         for _ in 0..128 {
             tick(&mut app, 1);
             top = top.max(top_speed(&app, body));
         }
         assert!(top < 2.0, "{top} m/s at a change by {factor}");
-        let mut ragdoll = app.world_mut().get_mut::<SpriteRagdoll>(body).unwrap();
-        ragdoll.torsion_compliance = Some(0.0);
+        assert!((stretch(&app, body) / (0.5 * 9.81 * 0.002 * factor) - 1.0).abs() < 0.5);
+        app.world_mut().get_mut::<SpriteRagdoll>(body).unwrap().compliance = 0.0;
         tick(&mut app, 64 * 5);
-        assert!(all_finite(&mut app) && top_speed(&app, body) < 0.05, "{}", top_speed(&app, body));
+        assert!(top_speed(&app, body) < 0.05 && stretch(&app, body).abs() < 1e-3);
     }
+}
+
+#[test]
+fn case_05_arms_that_become_rigid_may_snap_but_come_to_rest() {
+    let mut app = ragdoll_app(default());
+    let body = hang(&mut app, figure(), Transform::from_xyz(0.0, 3.0, 0.0));
+    tick(&mut app, 64 * 6);
+    assert!(top_speed(&app, body) < 0.05);
+    app.world_mut().get_mut::<SpriteRagdoll>(body).unwrap().torsion_compliance = Some(0.0);
+    tick(&mut app, 64 * 5);
+    assert!(all_finite(&mut app) && top_speed(&app, body) < 0.05, "{}", top_speed(&app, body));
+    let [chest, hand] = ["chest", "hand l"].map(|name| particle(&app, bone(&app, body, name)));
+    assert!((hand.position.y - chest.position.y - 0.04).abs() < 0.01, "out again");
 }
 
 #[test]
@@ -309,7 +324,6 @@ fn case_30_a_bad_transform_is_refused_when_building() {
         Transform::from_xyz(f32::NAN, 0.0, 0.0),
         Transform::from_scale(Vec3::new(1.0, 0.0, 1.0)),
         Transform::from_scale(Vec3::splat(f32::INFINITY)),
-        Transform::from_rotation(Quat::from_xyzw(0.0, 0.0, 0.0, 0.0)),
         Transform::from_rotation(Quat::from_rotation_x(0.5)),
         Transform::from_rotation(Quat::from_rotation_y(3.0)),
     ];
@@ -457,11 +471,17 @@ fn case_34_an_arm_lies_on_its_own_trunk_unless_told_otherwise() {
         let arm = bone(&app, body, "arm");
         app.world_mut()
             .entity_mut(arm)
-            .insert(AppliedForce { force: Vec3::new(-0.5, -0.5, 0.0), ..default() });
-        tick(&mut app, 64 * 6);
+            .insert(AppliedForce { force: Vec3::new(-0.15, -0.5, 0.0), ..default() });
+        // The nearest that it swings to the trunk's centre, as a part of the trunk.
         let trunk = bone(&app, body, "trunk");
-        let apart = particle(&app, arm).position - particle(&app, trunk).position;
-        (apart / oriented(&app, trunk).radii).truncate().length()
+        let radii = oriented(&app, trunk).radii;
+        let mut nearest = f32::INFINITY;
+        for _ in 0..64 * 6 {
+            tick(&mut app, 1);
+            let apart = particle(&app, arm).position - particle(&app, trunk).position;
+            nearest = nearest.min((apart / radii).truncate().length());
+        }
+        nearest
     };
     let (on, through) = (lean(true), lean(false));
     assert!(on > 1.05, "the arm is in the trunk: {on}");
@@ -626,7 +646,9 @@ fn throw_about(number: usize, seed: u32) -> Throws {
     for &body in &bodies {
         let in_plane = particles(&app, body).iter().all(|e| {
             let (p, o) = (particle(&app, *e), oriented(&app, *e));
-            p.position.z == 0.0 && o.rotation.xy() == Vec2::ZERO && o.rotation.is_normalized()
+            p.position.z == 0.0
+                && o.rotation.xyz().truncate() == Vec2::ZERO
+                && o.rotation.is_normalized()
         });
         found.mirrored += usize::from(!in_plane);
     }

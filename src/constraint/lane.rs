@@ -177,6 +177,20 @@ impl<const N: usize> LaneParticles<'_, N> {
         }
     }
 
+    /// Position of particle `i` of constraint `lane` (m, fourth component 0).
+    #[inline(always)]
+    pub fn position(&self, i: usize, lane: usize) -> Vec4 {
+        self.position[self.indices[i][lane] as usize]
+    }
+
+    /// Turns particle `i` of constraint `lane`, whose body is planar, by `angle` (rad).
+    #[inline]
+    pub(crate) fn turn_in_plane(&mut self, i: usize, lane: usize, angle: f32) {
+        if let Some(oriented) = self.turning.get_mut(self.indices[i][lane]) {
+            oriented.turn_in_plane(angle);
+        }
+    }
+
     /// Takes over particle `i` of constraint `lane` as a kernel turned it.
     #[inline]
     pub(crate) fn put_turned(&mut self, i: usize, lane: usize, turned: Oriented) {

@@ -80,13 +80,29 @@ impl Spring {
         self.stiffness == 0.0 && self.damping == 0.0
     }
 
+    /// Whether it turns toward rest.
+    pub fn is_stiff(&self) -> bool {
+        self.stiffness > 0.0
+    }
+
+    /// h²k, for a pair whose summed inverse inertia is `ease`.
+    fn spring(&self, ease: f32, h: f32) -> f32 {
+        // Stiffer than this is rigid: the turn is off by a millionth.
+        (h * h * self.stiffness).min(1e6 / ease)
+    }
+
+    /// hβ, likewise.
+    fn damper(&self, ease: f32, h: f32) -> f32 {
+        h * self.damping / ease
+    }
+
     /// Turns the pair toward `rest`.
     pub fn turn(&mut self, pair: &mut [Oriented; 2], rest: Quat, h: f32) {
-        if self.stiffness > 0.0 {
+        if self.is_stiff() {
             let angle = pair[0].rotation() * vector_from_rotation(relative_turn(pair, rest));
-            // Stiffer than this is rigid: the turn is off by a millionth.
-            let rigid = |ease: f32| (h * h * self.stiffness).min(1e6 / ease);
-            push_back(pair, angle, rigid, &mut self.spring_multiplier, h);
+            let spring = *self;
+            let coefficient = |ease: f32| spring.spring(ease, h);
+            push_back(pair, angle, coefficient, &mut self.spring_multiplier, h);
         }
     }
 
@@ -95,10 +111,40 @@ impl Spring {
     pub fn damp(&mut self, pair: &mut [Oriented; 2], h: f32) {
         if self.damping > 0.0 {
             let drift = pair[1].turned_so_far(h) - pair[0].turned_so_far(h);
-            let damper = |ease: f32| h * self.damping / ease;
-            push_back(pair, drift, damper, &mut self.damper_multiplier, h);
+            let spring = *self;
+            let coefficient = |ease: f32| spring.damper(ease, h);
+            push_back(pair, drift, coefficient, &mut self.damper_multiplier, h);
         }
     }
+
+    /// How far the second particle must turn in the plane relative to the first toward rest, from which it
+    /// is `angle` away (rad).
+    #[inline]
+    pub fn turn_in_plane(&mut self, angle: f32, ease: f32, h: f32) -> f32 {
+        if !self.is_stiff() {
+            return 0.0;
+        }
+        let k = self.spring(ease, h);
+        advance(&mut self.spring_multiplier.z, k, angle, ease)
+    }
+
+    /// How far to slow its relative spin, by which it has turned by `drift` in this substep (rad).
+    #[inline]
+    pub fn damp_in_plane(&mut self, drift: f32, ease: f32, h: f32) -> f32 {
+        let k = self.damper(ease, h);
+        advance(&mut self.damper_multiplier.z, k, drift, ease)
+    }
+}
+
+/// One step of λ against the turn `angle`; returns the turn that it makes.
+#[inline]
+fn advance(multiplier: &mut f32, k: f32, angle: f32, ease: f32) -> f32 {
+    let step = -(k * angle + *multiplier) / (k * ease + 1.0);
+    if !step.is_finite() {
+        return 0.0;
+    }
+    *multiplier += step;
+    step * ease
 }
 
 /// Turns the pair back from the relative turn `angle` (rad, world axes) by a force that grows with it as
@@ -110,21 +156,13 @@ fn push_back(
     multiplier: &mut Vec3,
     h: f32,
 ) {
-    if pair.iter().all(Oriented::is_planar) {
-        let ease = pair[0].inverse_inertia.z + pair[1].inverse_inertia.z;
-        if ease > 0.0 {
-            let k = coefficient(ease);
-            let step = -(k * angle.z + multiplier.z) / (k * ease + 1.0);
-            multiplier.z += turn_within(pair, Vec3::Z, step, ease, h);
-        }
-        return;
-    }
     let tensor = pair[0].inverse_inertia_tensor() + pair[1].inverse_inertia_tensor();
-    let mean = (tensor.x_axis.x + tensor.y_axis.y + tensor.z_axis.z) / 3.0;
-    if mean <= 0.0 {
+    let along = angle.normalize_or(Vec3::Z);
+    let ease = along.dot(tensor * along);
+    if ease <= 0.0 {
         return;
     }
-    let k = coefficient(mean);
+    let k = coefficient(ease);
     let step = -((tensor * k + Mat3::IDENTITY).inverse() * (k * angle + *multiplier));
     let (about, size) = step.normalize_and_length();
     if size > 0.0 {

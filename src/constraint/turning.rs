@@ -100,16 +100,6 @@ impl Oriented {
         }
     }
 
-    /// P = R diag(a², b², c²) Rᵀ; without z where its body is planar.
-    pub(crate) fn covariance(&self) -> Mat3 {
-        let axes = Mat3::from_quat(self.rotation);
-        let mut squares = self.radii * self.radii;
-        if self.planar {
-            squares.z = 0.0;
-        }
-        axes * Mat3::from_diagonal(squares) * axes.transpose()
-    }
-
     /// Turns it by the vector `angle` (rad, world axes), and counts that as a constraint's work.
     #[inline]
     pub fn turn_by(&mut self, angle: Vec3) {

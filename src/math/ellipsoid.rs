@@ -40,8 +40,9 @@ pub struct Ellipsoid {
 impl Ellipsoid {
     /// An ellipsoid of these semi-axes (m). Those that are no positive number, or much less than the
     /// greatest, count as a thousandth of that.
+    #[inline]
     pub fn new(rotation: Quat, radii: Vec3) -> Self {
-        Self::of_axes(Mat3A::from_quat(rotation), usable(radii))
+        Self::of_axes(Mat3A::from_quat(rotation), usable(radii.into()))
     }
 
     /// The ellipse with semi-axes `radii.x` and `radii.y` (m) in the plane of x and y; what else
@@ -59,14 +60,16 @@ impl Ellipsoid {
             Vec3A::new(-along.y, along.x, 0.0),
             Vec3A::Z,
         );
-        Self::of_axes(axes, usable(radii.with_z(0.0)).with_z(0.0))
+        let across = Vec3A::new(1.0, 1.0, 0.0);
+        Self::of_axes(axes, usable(across * Vec3A::from(radii)) * across)
     }
 
     /// A ball of `radius` m.
     pub fn ball(radius: f32) -> Self {
-        Self::of_axes(Mat3A::IDENTITY, usable(Vec3::splat(radius)))
+        Self::of_axes(Mat3A::IDENTITY, usable(Vec3A::splat(radius)))
     }
 
+    #[inline]
     fn of_axes(axes: Mat3A, radii: Vec3A) -> Self {
         Self { axes, radii, greatest: radii.max_element() }
     }
@@ -120,12 +123,13 @@ impl Ellipsoid {
     }
 }
 
-/// Semi-axes that can be calculated with.
-fn usable(radii: Vec3) -> Vec3A {
-    // The greater of two leaves out what is no number.
+/// Semi-axes that can be calculated with; NaN counts as 0.
+#[inline]
+fn usable(radii: Vec3A) -> Vec3A {
     let [least, most] = RADII;
-    let radii = radii.max(Vec3::ZERO).min(Vec3::splat(most));
-    radii.max(Vec3::splat((LEAST_PART * radii.max_element()).max(least))).into()
+    // The greater of two leaves out what is no number.
+    let radii = radii.max(Vec3A::ZERO).min(Vec3A::splat(most));
+    radii.max(Vec3A::splat((LEAST_PART * radii.max_element()).max(least)))
 }
 
 #[cfg(test)]

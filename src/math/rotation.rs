@@ -38,6 +38,22 @@ pub fn turned(rotation: Quat, angle: Vec3) -> Quat {
     unit_or(rotation_from_vector(angle) * rotation, rotation)
 }
 
+/// The angle (rad, −π to π) of `rotation`, a turn about z.
+#[inline]
+pub fn planar_angle(rotation: Quat) -> f32 {
+    let (z, w) =
+        if rotation.w < 0.0 { (-rotation.z, -rotation.w) } else { (rotation.z, rotation.w) };
+    let s = z * z;
+    if s < 0.09 {
+        // The series of 2 arcsin z, exact to f32: without table.
+        let series = 35.0 / 1152.0 + s * (63.0 / 2816.0);
+        return 2.0
+            * z
+            * (1.0 + s * (1.0 / 6.0 + s * (3.0 / 40.0 + s * (5.0 / 112.0 + s * series))));
+    }
+    2.0 * ops::atan2(z, w)
+}
+
 /// `rotation`, a turn about z, turned by `angle` (rad) about z, kept at unit length.
 #[inline]
 pub fn turned_in_plane(rotation: Quat, angle: f32) -> Quat {
@@ -111,6 +127,16 @@ mod tests {
             }
         }
         assert_eq!(vector_from_rotation(Quat::IDENTITY), Vec3::ZERO);
+    }
+
+    #[test]
+    fn the_angle_of_a_turn_about_z_comes_back() {
+        for i in -310..=310 {
+            let angle = 0.01 * i as f32;
+            let q = Quat::from_rotation_z(angle);
+            assert!((planar_angle(q) - angle).abs() < 4e-7, "{angle} {}", planar_angle(q));
+            assert!((planar_angle(-q) - angle).abs() < 4e-7, "{angle}");
+        }
     }
 
     #[test]

@@ -46,8 +46,10 @@ use bevy::{
 /// # }
 /// ```
 ///
-/// Particles are spheres of their body's radius (half its thickness). A particle that moves less than 70 % of
-/// its radius in a substep relative to an obstacle is checked where it ends up (7 m/s for each centimetre of
+/// Particles are spheres of their body's radius (half its thickness), and those that turn the ellipsoids of
+/// their own radii: they are pushed, and rubbed, at the point that touches (see
+/// `EllipsoidContact`). A particle that moves less than 70 % of
+/// its (least) radius in a substep relative to an obstacle is checked where it ends up (7 m/s for each centimetre of
 /// radius at 16 substeps of 64 ticks a second); a faster one along its whole path, so that it passes
 /// through nothing, however thin.
 #[derive(Component, Reflect, Clone, Debug, Default, PartialEq)]

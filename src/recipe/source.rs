@@ -249,7 +249,9 @@ pub(super) fn loaded<'w, A: Asset>(
     let server = world.get_resource::<AssetServer>();
     match server.and_then(|server| server.get_load_state(handle)) {
         Some(LoadState::Failed(error)) => {
-            Err(BuildError::LoadFailed { what, reason: error.to_string() })
+            // The lines after the first are a backtrace.
+            let reason = error.to_string().lines().next().unwrap_or_default().to_owned();
+            Err(BuildError::LoadFailed { what, reason })
         }
         _ => Ok(None),
     }

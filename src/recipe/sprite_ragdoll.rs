@@ -1,6 +1,6 @@
 //! A ragdoll in the plane: a picture cut into bones.
 
-use super::bones::{Bone, BoneSet, BoneSource, MaskSettings};
+use super::bones::{Bone, BoneJoint, BoneSet, BoneSource, MaskSettings};
 use crate::{
     obstacle::Friction,
     particle::{Particles, Planar},
@@ -208,6 +208,14 @@ pub struct RagdollBones {
     pub bones: Arc<[Bone]>,
     /// Which of them are joined, by joints or by groups.
     pub joints: Arc<[[u32; 2]]>,
+}
+
+impl RagdollBones {
+    /// Bones and joints as a set, to be given names and limits, and saved.
+    pub fn set(&self) -> BoneSet {
+        let joint = |pair: &[u32; 2]| BoneJoint { bones: *pair, ..default() };
+        BoneSet { bones: self.bones.to_vec(), joints: self.joints.iter().map(joint).collect() }
+    }
 }
 
 /// Finds bones by their names.

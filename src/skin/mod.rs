@@ -16,7 +16,7 @@ mod surface;
 
 pub use crate::recipe::{DerivedMesh, ReplacedRig, SkinSource};
 pub use character::{
-    ATTRIBUTE_BONE_WEIGHTS, ATTRIBUTE_BONES, CharacterMaterial, CharacterSkin, Palette, SkinBinding,
+    ATTRIBUTE_BONE_WEIGHTS, ATTRIBUTE_BONES, CharacterMaterial, CharacterSkin, SkinBinding,
 };
 pub use cloth::ClothSkin;
 pub use mesh::MeshSkin;
@@ -65,7 +65,7 @@ impl Plugin for SkinPlugin {
         .add_observer(mesh::hide_parts)
         .add_observer(mesh::show_parts)
         .init_resource::<character::SharedSkins>()
-        .init_resource::<Palette>()
+        .init_resource::<character::Palette>()
         .add_systems(
             PostUpdate,
             (character::bind_characters, character::draw_characters, character::write_palette)

@@ -12,10 +12,6 @@ use bevy::{platform::collections::HashMap, prelude::*};
 
 /// Pixels of more alpha than this are drawn; what is left out changes no colour by more than 1/255.
 const VISIBLE: u8 = 1;
-/// Pixels of at least this alpha are flesh; others are glow, shadow or a smooth border.
-const SOLID: u8 = 128;
-/// How far from a pixel's centre a sampler blends it in (pixels), and a little more for rounding.
-const REACH: f32 = 1.05;
 /// At most so many cells along a side.
 const MOST_CELLS: u32 = 512;
 /// Pixels in a side of a cell that is split; gaps that are narrower stay bridged.
@@ -32,9 +28,19 @@ pub struct Silhouette {
     pub columns: usize,
     /// Alpha of each pixel, 255 where it is opaque.
     pub alpha: Vec<u8>,
+    /// How far from a pixel's centre a sampler blends it in (pixels).
+    pub reach: f32,
 }
 
+/// The reach of a sampler that blends the pixels around a point, and a little more for rounding.
+pub const SMOOTH_REACH: f32 = 1.05;
+
 impl Silhouette {
+    /// Pixels of at least this alpha are flesh; others are glow, shadow or a smooth border.
+    fn solid(&self) -> u8 {
+        (self.alpha.iter().copied().max().unwrap_or(0) / 2).max(VISIBLE)
+    }
+
     /// Where a point of the picture (pixels, y down) is in the body's frame, for a picture `height` m high.
     pub fn place(&self, pixel: Vec2, height: f32) -> Vec2 {
         let from_centre = pixel - 0.5 * self.size;
@@ -71,8 +77,10 @@ impl Grid {
         let cell = picture.size / cells.as_vec2();
         let split = split_into(cell);
         let spacing = cell.max_element() * height / picture.size.y;
+        let solid = picture.solid();
         let mut maker = Maker {
             picture,
+            solid,
             height,
             step: cell / split as f32,
             split,
@@ -81,7 +89,7 @@ impl Grid {
         };
         let windows: Vec<Window> = (0..cells.element_product())
             .map(|i| UVec2::new(i % cells.x, i / cells.x).as_vec2() * cell)
-            .map(|low| Window::new(picture, low, cell))
+            .map(|low| Window::new(picture, solid, low, cell))
             .collect();
         let mut is_split: Vec<bool> = windows.iter().map(|window| window.blots > 1).collect();
         for cell in cut {
@@ -128,6 +136,7 @@ fn split_into(cell: Vec2) -> u32 {
 /// A grid in the making. Nodes are named by their place on the lattice of cells that are split.
 struct Maker<'a> {
     picture: &'a Silhouette,
+    solid: u8,
     height: f32,
     /// Distance of the lattice's points (pixels).
     step: Vec2,
@@ -181,7 +190,8 @@ impl Maker<'_> {
         for y in 0..self.split {
             for x in 0..self.split {
                 let low = low + UVec2::new(x, y);
-                let window = Window::new(self.picture, low.as_vec2() * self.step, self.step);
+                let at = low.as_vec2() * self.step;
+                let window = Window::new(self.picture, self.solid, at, self.step);
                 self.cell(&window, low, 1, (x + y) % 2 == 0);
             }
         }
@@ -252,6 +262,7 @@ fn cell_counts(size: Vec2, height: f32, spacing: f32) -> UVec2 {
 
 /// The pixels in and around a cell.
 struct Window {
+    reach: f32,
     /// Centres of those that are seen, and whether all are.
     seen: Vec<Vec2>,
     full: bool,
@@ -263,14 +274,15 @@ struct Window {
 const CORNERS: [UVec2; 4] = [UVec2::ZERO, UVec2::X, UVec2::ONE, UVec2::Y];
 
 impl Window {
-    fn new(picture: &Silhouette, low: Vec2, cell: Vec2) -> Self {
+    fn new(picture: &Silhouette, solid_from: u8, low: Vec2, cell: Vec2) -> Self {
+        let reach = picture.reach;
         let limit = |at: Vec2| {
             let at = at.clamp(Vec2::ZERO, Vec2::new(picture.columns as f32, picture.rows() as f32));
             at.as_uvec2()
         };
-        let from = limit((low - REACH).floor());
-        let to = limit((low + cell + REACH).ceil());
-        let (least, most) = (low - REACH, low + cell + REACH);
+        let from = limit((low - reach).floor());
+        let to = limit((low + cell + reach).ceil());
+        let (least, most) = (low - reach, low + cell + reach);
         let mut seen = Vec::new();
         let mut solid = Vec::new();
         let mut full = from.cmplt(to).all();
@@ -283,10 +295,10 @@ impl Window {
                 if alpha > VISIBLE && centre.cmpge(least).all() && centre.cmple(most).all() {
                     seen.push(centre);
                 }
-                solid.push(alpha >= SOLID);
+                solid.push(alpha >= solid_from);
             }
         }
-        Self { full, seen, blots: blots(&solid, (to.x - from.x) as usize) }
+        Self { reach, full, seen, blots: blots(&solid, (to.x - from.x) as usize) }
     }
 
     /// Whether anything is seen in a triangle (pixels).
@@ -295,7 +307,7 @@ impl Window {
             let (from, to) = (corners[i], corners[(i + 1) % 3]);
             // The inside is on this side of each edge, as y goes down here.
             let across = (to - from).normalize_or_zero().perp();
-            (pixel - from).dot(across) > REACH
+            (pixel - from).dot(across) > self.reach
         };
         self.full || self.seen.iter().any(|pixel| !(0..3).any(|i| outside(i, *pixel)))
     }
@@ -342,7 +354,8 @@ pub(super) mod tests {
             .map(|i| UVec2::new(i % size.x, i / size.x).as_vec2() + 0.5)
             .map(|centre| if inside(centre) { 255 } else { 0 })
             .collect();
-        Silhouette { size: size.as_vec2(), columns: size.x as usize, alpha }
+        let size = size.as_vec2();
+        Silhouette { size, columns: size.x as usize, alpha, reach: SMOOTH_REACH }
     }
 
     fn area(grid: &Grid) -> f32 {
@@ -405,9 +418,12 @@ pub(super) mod tests {
         picture.alpha.fill(VISIBLE);
         assert!(Grid::new(&picture, 1.0, 0.1, &[]).triangles.is_empty());
         picture.alpha[20 * 40 + 20] = VISIBLE + 1;
+        picture.alpha[0] = 255;
         let grid = Grid::new(&picture, 1.0, 0.1, &[]);
-        assert!((1..=8).contains(&grid.triangles.len()), "{}", grid.triangles.len());
-        assert!(grid.rough.iter().all(|rough| *rough));
+        assert!((2..=9).contains(&grid.triangles.len()), "{}", grid.triangles.len());
+        for (triangle, rough) in grid.triangles.iter().zip(&grid.rough) {
+            assert_eq!(*rough, grid.pixels[triangle[0] as usize].x > 10.0);
+        }
     }
 
     /// The triangles that share an edge with each, none sharing one with more than one other.

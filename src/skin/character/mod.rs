@@ -20,10 +20,10 @@ mod systems;
 mod weights;
 
 pub use material::{ATTRIBUTE_BONE_WEIGHTS, ATTRIBUTE_BONES, CharacterMaterial};
-pub use palette::Palette;
 pub use shared::SkinBinding;
 
 pub(super) use material::add_material;
+pub(super) use palette::Palette;
 pub(super) use shared::SharedSkins;
 pub(super) use systems::{bind_characters, draw_characters, write_palette};
 

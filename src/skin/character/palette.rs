@@ -30,7 +30,7 @@ const HEADER: u32 = 2;
 
 /// Tints and poses of characters, as the GPU reads them.
 #[derive(Resource, Clone, Debug, Default)]
-pub struct Palette {
+pub(in crate::skin) struct Palette {
     /// The texture, once there is a character.
     pub(super) image: Handle<Image>,
     rows: u32,

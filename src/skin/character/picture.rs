@@ -1,6 +1,9 @@
 //! The picture of a character: what part of its texture it is, and how opaque.
 
-use super::{grid::Silhouette, reach::BoneShape};
+use super::{
+    grid::{SMOOTH_REACH, Silhouette},
+    reach::BoneShape,
+};
 use bevy::{
     image::TextureFormatPixelInfo,
     prelude::*,
@@ -54,7 +57,10 @@ impl Region {
     pub fn silhouette(&self, image: &Image, bones: &[BoneShape], height: f32) -> Silhouette {
         let size = self.rect.size();
         let [columns, rows] = size.ceil().to_array().map(|n| n as usize);
-        let mut silhouette = Silhouette { size, columns, alpha: Vec::new() };
+        // Smaller copies of a texture blend pixels further apart.
+        let is_alone = image.texture_descriptor.mip_level_count < 2;
+        let reach = if is_alone { SMOOTH_REACH } else { 2.0 * SMOOTH_REACH };
+        let mut silhouette = Silhouette { size, columns, alpha: Vec::new(), reach };
         let alphas = Alphas::new(image);
         for row in 0..rows {
             for column in 0..columns {

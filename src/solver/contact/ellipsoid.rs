@@ -15,7 +15,7 @@ use super::{
     blocks::{Candidate, Patch},
     growth::{Touch, meet},
     members_place,
-    narrow::{Meeting, SLOW, flat, in_plane_by, march, path},
+    narrow::{Meeting, SLOW, flat, march, path},
     near::body_place,
     turning::TurningHit,
 };
@@ -28,10 +28,13 @@ use crate::{
         settings::EllipsoidContact,
     },
 };
-use bevy::math::{Quat, Vec3A, Vec4};
+use bevy::math::{Vec3A, Vec4};
 
 /// Surfaces of a mesh that one particle touches at once.
 const CORNERS: usize = 4;
+
+/// Square of a turn (rad²) that is lost in a rotation, and of which products are slow to calculate with.
+pub(super) const LEAST_TURN: f32 = 1e-24;
 
 /// A particle that turns as it meets a piece.
 pub(super) struct Turning {
@@ -56,13 +59,14 @@ pub(super) fn radii(oriented: &Oriented, body: &MirrorBody) -> [f32; 2] {
     if greatest > 0.0 { [oriented.least_radius(), greatest] } else { [body.radius; 2] }
 }
 
-fn shape(oriented: &Oriented, body: &MirrorBody, rotation: Quat) -> Ellipsoid {
+#[inline]
+fn shape(oriented: &Oriented, body: &MirrorBody) -> Ellipsoid {
     if oriented.greatest_radius() <= 0.0 {
         Ellipsoid::ball(body.radius)
     } else if oriented.planar {
-        Ellipsoid::flat(rotation, oriented.radii)
+        Ellipsoid::flat(oriented.rotation, oriented.radii)
     } else {
-        Ellipsoid::new(rotation, oriented.radii)
+        Ellipsoid::new(oriented.rotation, oriented.radii)
     }
 }
 
@@ -120,7 +124,7 @@ impl IslandContacts {
             return None;
         }
         Some(Turning {
-            shape: shape(o, body, o.rotation),
+            shape: shape(o, body),
             oriented,
             at,
             least,
@@ -163,11 +167,17 @@ impl IslandContacts {
         turning: &Turning,
         solid: &S,
     ) {
-        let surface =
-            |x: Vec3A, reach: f32| in_plane_by(|x| solid.plane(x, reach), x, turning.level);
+        // All points asked for are in the plane of a planar particle.
+        let surface = |x: Vec3A, reach: f32| {
+            let near = solid.plane(x, reach)?;
+            if turning.level.is_some() && near.normal.z != 0.0 { flat(near) } else { Some(near) }
+        };
         let i = turning.at.1;
         if S::PASSABLE && meeting.fast {
-            let (old, x) = path(view, i, meeting);
+            let (mut old, mut x) = path(view, i, meeting);
+            if let Some(level) = turning.level {
+                (old.z, x.z) = (level, level);
+            }
             let slow = SLOW * turning.least;
             if (x - old).length_squared() > slow * slow
                 && let Some((near, _)) = march(old, x, turning.least, |x| surface(x, f32::INFINITY))
@@ -279,8 +289,9 @@ impl IslandContacts {
         if !(push > 0.0 && push.is_finite() && moved.is_finite()) {
             return;
         }
-        if turning.lever {
-            o.turn_by((push * turned).into());
+        let turn = push * turned;
+        if turn.length_squared() > LEAST_TURN {
+            o.turn_by(turn.into());
         }
         view.position[i] += Vec4::from((moved, 0.0));
         self.last[place] += moved;

@@ -162,16 +162,32 @@ pub(super) fn meet(
     if one_plane || first.distance <= 0.0 {
         return Some(touch());
     }
-    let plane = Plane { normal: first.normal, unit, level: -first.distance };
-    let Some(mut nearest) = Nearest::new(plane) else { return Some(touch()) };
+    // Where it touches the plane, is the plane the surface?
+    let y = shape.offset(unit * (-first.distance / (support * support)));
     let rounding = 1e-6 * x.abs().max_element() + 1e-2 * TOLERANCE * support;
-    for asked in 1..PLANES {
+    match surface(x + y, f32::INFINITY) {
+        Some(there) if there.distance > rounding => {
+            let plane = Plane { normal: first.normal, unit, level: -first.distance };
+            meet_between(shape, x, plane, rounding, surface)
+        }
+        _ => Some(touch()),
+    }
+}
+
+/// The same, where the surface falls back behind `plane`, the first.
+#[inline(never)]
+fn meet_between(
+    shape: &Ellipsoid,
+    x: Vec3A,
+    plane: Plane,
+    rounding: f32,
+    surface: impl Fn(Vec3A, f32) -> Option<Near>,
+) -> Option<Touch> {
+    let mut nearest = Nearest::new(plane)?;
+    for _ in 1..PLANES {
         let y = shape.offset(nearest.point);
         let Some(there) = surface(x + y, f32::INFINITY) else { break };
         if there.distance <= rounding {
-            if asked == 1 {
-                return Some(touch());
-            }
             break;
         }
         let normal = there.normal;
@@ -182,7 +198,7 @@ pub(super) fn meet(
         if nearest.point.length_squared() >= 1.0 {
             return None;
         }
-        if there.distance <= TOLERANCE * support {
+        if there.distance <= rounding.max(TOLERANCE * shape.support(normal)) {
             break;
         }
     }

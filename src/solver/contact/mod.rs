@@ -16,6 +16,9 @@
 //! at 3 m/s: so a particle that starts inside is pushed out, not shot out. In the velocity pass a
 //! contact's normal speed becomes −e times the approach speed, or no more than it was, and friction
 //! acts on the tangential velocity relative to the surface.
+//!
+//! Particles that turn meet obstacles with their ellipsoids ([`ellipsoid`], [`growth`], [`triangles`]), and
+//! take impulses where they touch ([`turning`]).
 
 mod blocks;
 mod ellipsoid;

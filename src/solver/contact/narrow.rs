@@ -416,20 +416,10 @@ fn at_level(mut x: Vec3A, level: Option<f32>) -> Vec3A {
 
 /// The surface near `x`; for a planar particle in the plane of the piece at `level`.
 #[inline(always)]
-fn in_plane<S: Distance>(solid: &S, x: Vec3A, reach: f32, level: Option<f32>) -> Option<Near> {
-    in_plane_by(|x| solid.near(x, reach), x, level)
-}
-
-/// The surface near `x` as `surface` tells; for a planar particle in the plane of the piece at `level`.
-#[inline(always)]
-pub(super) fn in_plane_by(
-    surface: impl Fn(Vec3A) -> Option<Near>,
-    mut x: Vec3A,
-    level: Option<f32>,
-) -> Option<Near> {
-    let Some(level) = level else { return surface(x) };
+fn in_plane<S: Distance>(solid: &S, mut x: Vec3A, reach: f32, level: Option<f32>) -> Option<Near> {
+    let Some(level) = level else { return solid.near(x, reach) };
     x.z = level;
-    surface(x).and_then(flat)
+    solid.near(x, reach).and_then(flat)
 }
 
 /// The surface as a planar particle meets it: along its plane, and as far as it is there.

@@ -19,7 +19,7 @@
 //! pivoting about the normal, and turning about an axis by 1 − (b/a)² of the radii across it. What is
 //! round about its axis rolls on.
 
-use super::{IslandContacts, near::NearPiece};
+use super::{IslandContacts, ellipsoid::LEAST_TURN, near::NearPiece};
 use crate::{
     constraint::Oriented,
     obstacle::Friction,
@@ -176,7 +176,7 @@ pub(super) fn turning_velocities(
         let wanted = wanted_speed(hit.approach, speed, pair.restitution, rest);
         let bounce = (wanted - speed) / body.along_normal;
         let bounced = relative + bounce * body.by_normal;
-        let slip = bounced - bounced.dot(hit.normal) * hit.normal;
+        let slip = without_dust(bounced - bounced.dot(hit.normal) * hit.normal, LEAST_SLIP);
         let held = per_second * hit.push + bounce;
         let leaving = if hit.approach < 0.0 { wanted.max(0.0) } else { 0.0 };
         let rub = body.friction(pair.friction, slip, held, leaving);
@@ -189,8 +189,9 @@ pub(super) fn turning_velocities(
         view.velocity_change[i] += Vec4::from((weight * impulse, 0.0));
         view.position[i] += Vec4::from((time.h * weight * rub, 0.0));
         let oriented = &mut view.oriented[hit.oriented as usize];
-        oriented.angular_velocity += Vec3::from(turn);
-        if put_back != Vec3A::ZERO {
+        let spin = without_dust(Vec3A::from(oriented.angular_velocity) + turn, LEAST_SPIN);
+        oriented.angular_velocity = spin.into();
+        if put_back.length_squared() > LEAST_TURN {
             oriented.turn_by(put_back.into());
         }
         if kept != 1.0 && hit.lever != Vec3A::ZERO {
@@ -202,6 +203,16 @@ pub(super) fn turning_velocities(
         pair.impulse += (held + rub.dot(hit.normal)).max(0.0);
     }
     contacts.turning = hits;
+}
+
+/// Slip (m/s) and spin (rad/s) of which no one sees anything. Friction and damping would divide them on and
+/// on, into numbers that are slow to calculate with.
+const LEAST_SLIP: f32 = 1e-12;
+const LEAST_SPIN: f32 = 1e-15;
+
+/// A vector without parts smaller than `least`.
+fn without_dust(v: Vec3A, least: f32) -> Vec3A {
+    Vec3A::select(v.abs().cmplt(Vec3A::splat(least)), Vec3A::ZERO, v)
 }
 
 /// The part of the angular velocity `spin` (relative to the surface) that damping stills: about the normal, and
