@@ -27,7 +27,23 @@ pub struct BodiesPlugin {
 
 impl Plugin for BodiesPlugin {
     fn build(&self, app: &mut App) {
-        let (wanted, color) = (self.bodies, self.text_color);
+        let color = self.text_color;
+        app.add_plugins(BuildPlugin { bodies: self.bodies })
+            .add_systems(Startup, move |mut commands: Commands| spawn_text(&mut commands, color))
+            .add_systems(Update, (keys, write_text));
+    }
+}
+
+/// Builds bodies while the clock is held; rest for the camera while a particle is held; a camera for
+/// what is written on the screen.
+pub struct BuildPlugin {
+    /// How many bodies must be built before the run begins.
+    pub bodies: usize,
+}
+
+impl Plugin for BuildPlugin {
+    fn build(&self, app: &mut App) {
+        let wanted = self.bodies;
         app.init_resource::<BuiltBodies>()
             .add_observer(|_: On<BodyBuilt>, mut built: ResMut<BuiltBodies>| built.0 += 1)
             .add_observer(|failed: On<BodyFailed>, mut exit: MessageWriter<AppExit>| {
@@ -36,7 +52,6 @@ impl Plugin for BodiesPlugin {
             })
             // The clock stands, so that this builds and compiles without a tick.
             .add_systems(Held, |world: &mut World| world.run_schedule(PliantSchedule))
-            .add_systems(Startup, move |mut commands: Commands| spawn_text(&mut commands, color))
             .add_systems(
                 Update,
                 (
@@ -44,8 +59,6 @@ impl Plugin for BodiesPlugin {
                         ready.0 = built.0 >= wanted;
                     },
                     choose_ui_camera,
-                    keys,
-                    write_text,
                     |held: Query<(), With<HeldBy>>, mut rest: ResMut<CameraRest>| {
                         rest.0 = !held.is_empty();
                     },
@@ -129,12 +142,7 @@ pub fn measure(world: &mut World) -> Measures {
     let energy = |p: &Particle| 0.5 * f64::from(p.mass) * f64::from(p.velocity.length_squared());
     let kinetic_energy_j = particles.iter(world).map(energy).sum();
     let finite = particles.iter(world).all(|p| p.position.is_finite() && p.velocity.is_finite());
-    let mut constraints = world.query::<&DistanceConstraint>();
-    let stretch = |c: &DistanceConstraint| {
-        let [a, b] = c.particles.map(|p| particles.get(world, p).map(|p| p.position));
-        Some(f64::from(a.ok()?.distance(b.ok()?) / c.rest_length))
-    };
-    let max_stretch = constraints.iter(world).filter_map(stretch).fold(0.0, f64::max);
+    let max_stretch = max_stretch(world);
     let diagnostics = world.resource::<SolverDiagnostics>();
     Measures {
         ticks: world.resource::<SolverClock>().ticks,
@@ -147,4 +155,38 @@ pub fn measure(world: &mut World) -> Measures {
         hash,
         finite,
     }
+}
+
+/// The largest stretch: of a distance, length over rest length; of a joint, 1 + the gap between its anchors
+/// over the distance of its bones' centres; of a group, the distance of a member from the first over
+/// that at rest.
+fn max_stretch(world: &mut World) -> f64 {
+    let mut distances = world.query::<&DistanceConstraint>();
+    let mut joints = world.query::<&JointConstraint>();
+    let mut groups = world.query::<&ShapeMatchingConstraint>();
+    let world = &*world;
+    let at = |entity| Some(world.get::<Particle>(entity)?.position);
+    let place = |entity, anchor: Vec3| {
+        Some(at(entity)? + world.get::<OrientedParticle>(entity)?.rotation * anchor)
+    };
+    let of_distance = |c: &DistanceConstraint| {
+        Some(at(c.particles[0])?.distance(at(c.particles[1])?) / c.rest_length)
+    };
+    let of_joint = |c: &JointConstraint| {
+        let [a, b] = c.particles;
+        let gap = place(a, c.anchors[0])?.distance(place(b, c.anchors[1])?);
+        Some(1.0 + gap / at(a)?.distance(at(b)?).max(1e-3))
+    };
+    let of_group = |c: &ShapeMatchingConstraint| {
+        let (first, others) = c.members.split_first()?;
+        let stretch = |member: &GroupMember| {
+            let rest = member.position.distance(first.position).max(1e-3);
+            Some(at(member.particle)?.distance(at(first.particle)?) / rest)
+        };
+        others.iter().filter_map(stretch).reduce(f32::max)
+    };
+    let stretches = distances.iter(world).filter_map(of_distance);
+    let stretches = stretches.chain(joints.iter(world).filter_map(of_joint));
+    let stretches = stretches.chain(groups.iter(world).filter_map(of_group));
+    f64::from(stretches.fold(0.0, f32::max))
 }

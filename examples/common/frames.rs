@@ -234,7 +234,8 @@ impl Clock<'_> {
 
 /// Whether the scene is built and the textures of its materials are here.
 #[derive(SystemParam)]
-struct SceneState<'w> {
+struct SceneState<'w, 's> {
+    sprites: Query<'w, 's, &'static Sprite>,
     ready: Res<'w, Ready>,
     mipmaps: Res<'w, PendingMipmaps>,
     server: Res<'w, AssetServer>,
@@ -242,20 +243,25 @@ struct SceneState<'w> {
     flat: Res<'w, Assets<ColorMaterial>>,
 }
 
-impl SceneState<'_> {
+impl SceneState<'_, '_> {
     fn is_ready(&self) -> bool {
         self.ready.0
             && self.mipmaps.is_empty()
             && self.solid.iter().all(|(_, m)| self.has_arrived(m))
             && self.flat.iter().all(|(_, m)| self.has_arrived(m))
+            && self.sprites.iter().all(|sprite| self.is_here(sprite.image.id().untyped()))
     }
 
     /// A texture that failed to load has been logged; waiting would not bring it.
     fn has_arrived(&self, material: &impl VisitAssetDependencies) -> bool {
         let mut arrived = true;
         material.visit_dependencies(&mut |id: UntypedAssetId| {
-            arrived &= !self.server.get_load_state(id).is_some_and(|state| state.is_loading());
+            arrived &= self.is_here(id);
         });
         arrived
+    }
+
+    fn is_here(&self, id: UntypedAssetId) -> bool {
+        !self.server.get_load_state(id).is_some_and(|state| state.is_loading())
     }
 }

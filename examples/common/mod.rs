@@ -31,6 +31,8 @@
 //! * [`frames`]: holds the clock until [`Ready`], counts frames, takes the picture, exits.
 //! * [`report`]: the numbers of a run as JSON.
 //! * [`camera`]: an orbit camera and a flat one.
+//! * [`characters`]: ragdolls in the plane: views of them, a toss, a silhouette.
+//! * [`stage2d`]: a flat scene in metres, with walls at the edges of the picture.
 //! * [`stage`]: floor, backdrop and lights for pictures of cloth.
 //! * [`texture`]: tiled textures with mip levels.
 #![allow(
@@ -42,11 +44,13 @@
 
 pub mod bodies;
 pub mod camera;
+pub mod characters;
 pub mod cli;
 pub mod frames;
 pub mod headless;
 pub mod report;
 pub mod stage;
+pub mod stage2d;
 pub mod texture;
 
 pub use camera::{CameraRest, FlatCamera, OrbitCamera};

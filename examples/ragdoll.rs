@@ -1,0 +1,134 @@
+//! A postman who is tossed around: a picture cut into bones, in the plane.
+//!
+//! ```text
+//! cargo run --example ragdoll                     the postman hangs in his bag, which shakes him out
+//! cargo run --example ragdoll -- --count 20       twenty of him, dropped
+//! cargo run --example ragdoll -- --style elastic  made of rubber
+//! cargo run --example ragdoll -- --script toss    a throw that is always the same
+//! cargo run --example ragdoll -- --show both      with his bones and the mesh of his skin
+//! ```
+//!
+//! Drag any part of him with the mouse, and throw him. Space lets the bag fetch him again, `T` tosses him,
+//! `B` shows bones, `M` the mesh of the skin, `R` restarts, `Esc` ends.
+
+#[path = "ragdoll/bag.rs"]
+mod bag;
+mod common;
+#[path = "ragdoll/scenery.rs"]
+mod scenery;
+
+use bevy::prelude::*;
+use bevy_pliant::{interact::GrabSettings, prelude::*};
+use common::{
+    Args, Example, Opt,
+    bodies::{self, BuildPlugin},
+    characters::{self, CharactersPlugin, Views},
+    stage2d::Stage2dPlugin,
+};
+
+const OPTIONS: &[Opt] = &[
+    Opt::count("count", 1, 1..=1000, "how many postmen; from 2 on they are dropped"),
+    Opt::choice("style", "jointed", &["jointed", "elastic"], "what holds the bones together"),
+    Opt::choice("script", "none", &["none", "toss"], "toss: a throw that is always the same"),
+    Opt::flag("silhouette", "draw the postman alone, white on black"),
+    characters::SHOW,
+];
+
+/// Height of the postman's picture (m), and his mass (kg).
+const HEIGHT: f32 = 1.2;
+const MASS: f32 = 4.0;
+
+fn main() -> AppExit {
+    let mut app = Example {
+        name: "ragdoll",
+        about: "A postman who is tossed around.",
+        options: OPTIONS,
+        measure: bodies::measure,
+    }
+    .app();
+    let args = app.world().resource::<Args>().clone();
+    let count = args.count("count");
+    let alone = args.flag("silhouette");
+    app.add_plugins((
+        PliantPlugins::default(),
+        BuildPlugin { bodies: count as usize },
+        Stage2dPlugin::default(),
+        CharactersPlugin { views: Views::from_args(&args) },
+        scenery::SceneryPlugin { visible: !alone },
+    ))
+    .insert_resource(GrabSettings { reach: 20.0, ..default() });
+    if alone {
+        app.add_systems(Update, whiten).insert_resource(ClearColor(Color::BLACK));
+    }
+    if args.text("script") == "toss" {
+        app.add_systems(Startup, spawn).add_observer(toss);
+    } else if count == 1 && !alone {
+        app.add_systems(Startup, spawn).add_plugins(bag::BagPlugin);
+    } else {
+        app.add_systems(Startup, spawn);
+    }
+    app.run()
+}
+
+fn spawn(args: Res<Args>, server: Res<AssetServer>, mut commands: Commands) {
+    let style = match args.text("style") {
+        "elastic" => RagdollStyle::Elastic,
+        _ => RagdollStyle::Jointed,
+    };
+    let texture = server.load("characters/postman.png");
+    let bones = server.load("characters/postman.bones.ron");
+    let count = args.count("count");
+    for i in 0..count {
+        let postman = SpriteRagdoll::with_set(texture.clone(), bones.clone())
+            .with_height(HEIGHT)
+            .with_mass(MASS)
+            .with_style(style)
+            .flipped(i % 2 == 1, false);
+        let place = if args.text("script") == "toss" {
+            Transform::from_xyz(-1.35, 0.85, 0.0)
+        } else if count == 1 {
+            bag::start()
+        } else {
+            drop_place(i)
+        };
+        // Each a little nearer than the one before.
+        commands.spawn((
+            postman,
+            place.with_translation(place.translation + Vec3::Z * (i as f32 * 1e-3)),
+        ));
+    }
+}
+
+/// Where one of many begins: in rows of five above the stage, each turned another way.
+fn drop_place(i: u32) -> Transform {
+    let (row, column) = (i / 5, i % 5);
+    let scatter = (i as f32 * 2.4).sin();
+    let x = (column as f32 - 2.0) * 0.78 + 0.12 * scatter;
+    Transform::from_xyz(x, 1.4 + 1.25 * row as f32, 0.0)
+        .with_rotation(Quat::from_rotation_z(1.3 * scatter))
+}
+
+/// The throw of the script.
+fn toss(
+    built: On<BodyBuilt>,
+    bodies: Query<&Particles>,
+    mut bones: Query<(&mut Particle, &mut OrientedParticle)>,
+) {
+    characters::throw(built.entity, Vec2::new(2.3, 4.4), -5.0, &bodies, &mut bones);
+}
+
+/// Makes the picture white, once it is there.
+fn whiten(
+    mut loaded: MessageReader<AssetEvent<Image>>,
+    ragdolls: Query<&SpriteRagdoll>,
+    mut images: ResMut<Assets<Image>>,
+) {
+    for event in loaded.read() {
+        let AssetEvent::Added { id } = event else { continue };
+        if ragdolls.iter().any(|ragdoll| ragdoll.texture.id() == *id)
+            && let Some(mut image) = images.get_mut(*id)
+        {
+            characters::whiten(&mut image);
+        }
+    }
+}
