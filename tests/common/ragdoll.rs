@@ -50,9 +50,16 @@ pub fn oriented(app: &App, bone: Entity) -> OrientedParticle {
     *app.world().get::<OrientedParticle>(bone).expect("turns")
 }
 
-/// The angle about z of an orientation (rad).
+/// The angle about z of an orientation (rad), from −π to π.
 pub fn angle(rotation: Quat) -> f32 {
-    2.0 * rotation.z.atan2(rotation.w)
+    let sign = if rotation.w < 0.0 { -1.0 } else { 1.0 };
+    2.0 * (sign * rotation.z).atan2(sign * rotation.w)
+}
+
+/// How far a joint is bent from rest (rad).
+pub fn bent(app: &App, joint: &JointConstraint) -> f32 {
+    let [a, b] = joint.particles.map(|bone| oriented(app, bone).rotation);
+    angle(joint.rest_rotation.inverse() * (a.inverse() * b))
 }
 
 /// The joints of a body.
