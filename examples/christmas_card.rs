@@ -87,7 +87,7 @@ fn spawn(server: Res<AssetServer>, mut commands: Commands) {
             Postman(turn),
             postman,
             BodySettings { layers: ContactLayers::new(POSTMAN, !POINTER), ..default() },
-            Transform::from_xyz(x, y, 0.1 * i as f32).with_rotation(Quat::from_rotation_z(angle)),
+            Transform::from_xyz(x, y, 1e-3 * i as f32).with_rotation(Quat::from_rotation_z(angle)),
         ));
     }
 }
