@@ -38,7 +38,7 @@ const MASS: f32 = 4.0;
 /// Pictures, and where they begin: x, y (m), angle (rad), turning (rad/s).
 const POSTMEN: [(&str, [f32; 4]); 3] = [
     ("characters/postman.png", [-1.35, 1.15, 0.25, -1.5]),
-    ("characters/postman_red.png", [0.05, 1.75, -0.5, 2.5]),
+    ("characters/postman_red.png", [0.05, 1.5, -0.5, 2.5]),
     ("characters/postman_green.png", [1.4, 1.35, -0.3, 1.5]),
 ];
 /// How often one of them is tossed while nobody plays (s).
