@@ -38,7 +38,7 @@ const MASS: f32 = 4.0;
 /// Pictures, and where they begin: x, y (m), angle (rad), turning (rad/s).
 const POSTMEN: [(&str, [f32; 4]); 3] = [
     ("characters/postman.png", [-1.35, 1.15, 0.25, -1.5]),
-    ("characters/postman_red.png", [0.05, 1.75, -0.5, 2.5]),
+    ("characters/postman_red.png", [0.05, 1.5, -0.5, 2.5]),
     ("characters/postman_green.png", [1.4, 1.35, -0.3, 1.5]),
 ];
 /// How often one of them is tossed while nobody plays (s).
@@ -87,7 +87,7 @@ fn spawn(server: Res<AssetServer>, mut commands: Commands) {
             Postman(turn),
             postman,
             BodySettings { layers: ContactLayers::new(POSTMAN, !POINTER), ..default() },
-            Transform::from_xyz(x, y, 0.1 * i as f32).with_rotation(Quat::from_rotation_z(angle)),
+            Transform::from_xyz(x, y, 1e-3 * i as f32).with_rotation(Quat::from_rotation_z(angle)),
         ));
     }
 }

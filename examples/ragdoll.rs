@@ -38,6 +38,11 @@ const OPTIONS: &[Opt] = &[
 const HEIGHT: f32 = 1.2;
 const MASS: f32 = 4.0;
 
+/// How tall each of many is (m): the room has space for six of full size.
+fn height(count: u32) -> f32 {
+    HEIGHT * (6.0 / count.max(6) as f32).sqrt()
+}
+
 fn main() -> AppExit {
     let mut app = Example {
         name: "ragdoll",
@@ -52,7 +57,7 @@ fn main() -> AppExit {
     app.add_plugins((
         PliantPlugins::default(),
         BuildPlugin { bodies: count as usize },
-        Stage2dPlugin::default(),
+        Stage2dPlugin { ceiling: f32::max(4.0, 2.0 + top(count)), ..default() },
         CharactersPlugin { views: Views::from_args(&args) },
         scenery::SceneryPlugin { visible: !alone },
     ))
@@ -80,32 +85,42 @@ fn spawn(args: Res<Args>, server: Res<AssetServer>, mut commands: Commands) {
     let count = args.count("count");
     for i in 0..count {
         let postman = SpriteRagdoll::with_set(texture.clone(), bones.clone())
-            .with_height(HEIGHT)
-            .with_mass(MASS)
+            .with_height(height(count))
+            .with_mass(MASS * (height(count) / HEIGHT).powi(2))
             .with_style(style)
             .flipped(i % 2 == 1, false);
         let place = if args.text("script") == "toss" {
-            Transform::from_xyz(-1.35, 0.85, 0.0)
+            Transform::from_xyz(-1.4, 1.0, 0.0)
         } else if count == 1 {
             bag::start()
         } else {
-            drop_place(i)
+            drop_place(i, count)
         };
-        // Each a little nearer than the one before.
-        commands.spawn((
-            postman,
-            place.with_translation(place.translation + Vec3::Z * (i as f32 * 1e-3)),
-        ));
+        // Each a hair nearer than the one before.
+        commands.spawn((postman, Transform::from_xyz(0.0, 0.0, 1e-5 * i as f32) * place));
     }
 }
 
-/// Where one of many begins: in rows of five above the stage, each turned another way.
-fn drop_place(i: u32) -> Transform {
-    let (row, column) = (i / 5, i % 5);
+/// Space for each of many, however it is turned (of its height).
+const SPACE: f32 = 1.06;
+
+/// How many of so many begin side by side.
+fn columns(count: u32) -> u32 {
+    (4.2 / (SPACE * height(count))).max(1.0) as u32
+}
+
+/// Where the last of so many begins (m above the floor).
+fn top(count: u32) -> f32 {
+    1.2 + SPACE * height(count) * ((count - 1) / columns(count)) as f32
+}
+
+/// Where one of many begins: in rows above the stage, each turned another way.
+fn drop_place(i: u32, count: u32) -> Transform {
+    let (row, column) = (i / columns(count), i % columns(count));
     let scatter = (i as f32 * 2.4).sin();
-    let x = (column as f32 - 2.0) * 0.78 + 0.12 * scatter;
-    Transform::from_xyz(x, 1.4 + 1.25 * row as f32, 0.0)
-        .with_rotation(Quat::from_rotation_z(1.3 * scatter))
+    let x = column as f32 - 0.5 * (columns(count) - 1) as f32;
+    let at = SPACE * height(count) * Vec2::new(x, row as f32);
+    Transform::from_xyz(at.x, 1.2 + at.y, 0.0).with_rotation(Quat::from_rotation_z(1.3 * scatter))
 }
 
 /// The throw of the script.
@@ -114,7 +129,7 @@ fn toss(
     bodies: Query<&Particles>,
     mut bones: Query<(&mut Particle, &mut OrientedParticle)>,
 ) {
-    characters::throw(built.entity, Vec2::new(2.3, 4.4), -5.0, &bodies, &mut bones);
+    characters::throw(built.entity, Vec2::new(2.7, 3.1), -4.5, &bodies, &mut bones);
 }
 
 /// Makes the picture white, once it is there.

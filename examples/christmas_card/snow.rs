@@ -99,7 +99,7 @@ struct Snow;
 struct Flake {
     /// What is its own of its sway (rad).
     phase: f32,
-    /// How long it has lain (s), and how long it will.
+    /// How long it has lain since it fell (s), and how long it will.
     lain: f32,
     patience: f32,
 }
@@ -155,7 +155,6 @@ fn blow(time: Res<Time>, clock: Res<SolverClock>, mut flakes: Query<(&mut Flake,
     let wind = 0.5 * (TAU * t / 11.0).sin() + 0.35 * (TAU * t / 4.7).sin();
     for (mut flake, mut particle) in &mut flakes {
         if particle.velocity.y < -0.25 {
-            flake.lain = 0.0;
             let sway = 1.6 * (flake.phase + 2.1 * t).sin();
             particle.velocity.x += (wind + sway) * dt;
         } else {

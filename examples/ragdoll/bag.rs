@@ -11,11 +11,13 @@ const START: Vec3 = Vec3::new(-0.92, 1.08, 0.0);
 /// From the bag's origin to that of the postman in it (m).
 const POSTMAN: Vec3 = Vec3::new(0.0, 0.19, 0.0);
 /// The bones that it holds, where (m, from the bag's origin), and how hard (N).
-const HOLDS: [(&str, Vec2, f32); 4] = [
+const HOLDS: [(&str, Vec2, f32); 5] = [
     ("pelvis", Vec2::new(0.0, 0.02), 150.0),
     ("left foot", Vec2::new(-0.1, -0.24), 60.0),
     ("right foot", Vec2::new(0.1, -0.24), 60.0),
-    ("chest", Vec2::new(0.0, 0.23), 22.0),
+    // Just enough to sit up again after a shake.
+    ("chest", Vec2::new(0.0, 0.23), 30.0),
+    ("head", Vec2::new(0.0, 0.55), 10.0),
 ];
 /// How long it carries him, and when it shakes him (s).
 const CARRY: f32 = 7.0;
