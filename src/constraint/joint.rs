@@ -9,7 +9,7 @@
 //! and −λ at r₁: momenta are exchanged at one point where C = 0, so both are kept. (Before it is 0 the
 //! two arms end |C| apart, and the angular momentum is off by C × λ = 0, since λ ∥ C where K is round.)
 //!
-//! *Torsion* acts on the turn θ of the second relative to the first since rest, as a spring k = 1/α_θ, and
+//! *Torsion* acts on the turn θ of the second relative to the first since rest, as a spring k = 1/α, and
 //! *spin damping* on θ's movement δ in this substep, as a damper β = c/(I₁⁻¹ + I₂⁻¹). Written so that none
 //! (k = 0) is allowed, with k̃ = h²k and β̃ = hβ:
 //!

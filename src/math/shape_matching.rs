@@ -161,9 +161,9 @@ fn diagonalise(n: &mut [[f64; 4]; 4]) -> [[f64; 4]; 4] {
                 for row in n.iter_mut() {
                     (row[p], row[q]) = (c * row[p] - s * row[q], s * row[p] + c * row[q]);
                 }
-                for k in 0..4 {
-                    (n[p][k], n[q][k]) = (c * n[p][k] - s * n[q][k], s * n[p][k] + c * n[q][k]);
-                }
+                let (above, below) = (n[p], n[q]);
+                n[p] = core::array::from_fn(|k| c * above[k] - s * below[k]);
+                n[q] = core::array::from_fn(|k| s * above[k] + c * below[k]);
                 for row in &mut vectors {
                     (row[p], row[q]) = (c * row[p] - s * row[q], s * row[p] + c * row[q]);
                 }

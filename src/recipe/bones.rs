@@ -244,7 +244,8 @@ pub(super) fn validate_bones(bones: &[Bone]) -> Result<(), BonesError> {
         for (what, value) in
             [("center.x", bone.center.x), ("center.y", bone.center.y), ("angle", bone.angle)]
         {
-            if !(value.abs() < 1e6) {
+            let usable = value.abs() < 1e6;
+            if !usable {
                 return bad(what, value);
             }
         }

@@ -351,7 +351,7 @@ mod tests {
         // A head 0 on a body 1 with two legs: 2, 4 and 3, 5; and a bone on its own.
         let joints = [[1, 3], [0, 1], [2, 4], [1, 2], [3, 5], [9, 1], [5, 3]];
         assert_eq!(layers(7, &joints), [0, 1, 2, 4, 3, 5, 6]);
-        assert_eq!(layers(0, &joints), []);
+        assert!(layers(0, &joints).is_empty());
     }
 
     #[test]

@@ -309,10 +309,8 @@ fn drop_unused(binding: &mut Binding, shares: &mut Vec<Shares>) {
     for corner in binding.triangles.as_flattened() {
         new_index[*corner as usize] = 0;
     }
-    let mut count = 0;
-    for index in new_index.iter_mut().filter(|index| **index == 0) {
-        *index = count;
-        count += 1;
+    for (number, index) in new_index.iter_mut().filter(|index| **index == 0).enumerate() {
+        *index = number as u32;
     }
     let is_used = |index: &mut usize| {
         *index += 1;

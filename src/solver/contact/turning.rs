@@ -118,7 +118,8 @@ impl<'a> Body<'a> {
         let d = slip / speed;
         let (along, normal_part, by_along) = self.tangent(d);
         let along_along = d.dot(by_along);
-        if !(along_along > 0.0) {
+        let slides = along_along > 0.0;
+        if !slides {
             return Vec3A::ZERO;
         }
         // The velocity along the surface at which the energy of what leaves is least.

@@ -505,7 +505,8 @@ fn meet_on_way(
     let reach = pair.ends[0].radius + pair.ends[1].radius;
     let nearest = closest(before.extend(0.0), now.extend(0.0)).truncate();
     // Not nearer includes what is not a number.
-    if !(nearest.length_squared() < reach * reach) {
+    let near = nearest.length_squared() < reach * reach;
+    if !near {
         return None;
     }
     if let Some(overlap) = meet_at(pair, before, 0.0, moving) {
@@ -539,7 +540,8 @@ pub(super) fn overlap_at_rest(
     }
     let reach = pair.ends[0].radius + pair.ends[1].radius;
     // Not nearer includes what is not a number.
-    if !(r.length_squared() < reach * reach) {
+    let near = r.length_squared() < reach * reach;
+    if !near {
         return 0.0;
     }
     let r = parted(pair, r);
@@ -589,7 +591,8 @@ impl Spinning<'_> {
         let (first, second) = (respond(0), respond(1));
         let impulse = impulse(first.weight + second.weight);
         // Nor what is not a number.
-        if !(impulse.abs() < f32::MAX) {
+        let usable = impulse.abs() < f32::MAX;
+        if !usable {
             return;
         }
         for (end, response, push) in

@@ -163,7 +163,8 @@ pub(super) fn pair(
     pair.friction = pair_friction(bodies, a.body, b.body);
     let way = 1.25 * h * (a.speed + b.speed);
     // Not below includes what is not a number.
-    pair.fast = !(way < FAST * (a.end.least + b.end.least));
+    let slow = way < FAST * (a.end.least + b.end.least);
+    pair.fast = !slow;
     Some(pair)
 }
 
