@@ -227,8 +227,6 @@ fn ellipses(c: &mut Criterion) {
 
     for (name, touching) in [("chains", true), ("chains_that_do_not_touch", false)] {
         let mut app = chains(100, touching);
-        let pairs = app.world().resource::<SolverDiagnostics>().soft_contacts as u64;
-        println!("{name}: {pairs} touching");
         group.throughput(Throughput::Elements(2_000 * u64::from(SUBSTEPS)));
         group.bench_function(name, |b| b.iter_custom(|n| ticks(&mut app, n)));
     }

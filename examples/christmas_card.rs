@@ -125,5 +125,5 @@ fn tumble(
     let at = centre.and_then(|bone| bones.get(bone).ok()).map_or(0.0, |(p, _)| p.position.x);
     // Towards the middle.
     let way = if at > 0.0 { -1.0 } else { 1.0 };
-    characters::throw(body, Vec2::new(1.1 * way, 4.6), -4.0 * way, &bodies, &mut bones);
+    characters::throw(body, Vec2::new(1.2 * way, 3.9), -5.0 * way, &bodies, &mut bones);
 }

@@ -485,8 +485,8 @@ fn nonsense_in_any_field_is_refused_or_clamped() {
                 8 => ragdoll.friction = Friction::new(nasty()),
                 9 => ragdoll.skin_spacing = Some(nasty()),
                 10 => {
-                    ragdoll.rect =
-                        Some(Rect { min: Vec2::splat(nasty()), max: Vec2::splat(nasty()) })
+                    let corners = [Vec2::splat(nasty()), Vec2::splat(nasty())];
+                    ragdoll.rect = Some(Rect { min: corners[0], max: corners[1] });
                 }
                 11 => ragdoll.mask.least_pixels = nasty() as u32,
                 _ => {

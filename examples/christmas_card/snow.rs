@@ -5,6 +5,7 @@
 
 use bevy::{
     asset::RenderAssetUsages,
+    input::touch::Touch,
     prelude::*,
     render::render_resource::{Extent3d, TextureDimension, TextureFormat},
     window::PrimaryWindow,
@@ -226,7 +227,7 @@ fn sweep(
     mut broom: Single<(Entity, &mut Transform), With<Broom>>,
     mut commands: Commands,
 ) {
-    let pointer = touches.iter().next().map(|touch| touch.position());
+    let pointer = touches.iter().next().map(Touch::position);
     let pointer = pointer.or_else(|| windows.single().ok()?.cursor_position());
     let world = pointer.filter(|_| held.is_empty()).and_then(|pointer| {
         let (camera, view) = cameras.single().ok()?;

@@ -158,7 +158,7 @@ pub fn measure(world: &mut World) -> Measures {
 }
 
 /// The largest stretch: of a distance, length over rest length; of a joint, 1 + the gap between its anchors
-/// over the distance of its bones' centres; of a group, the distance of a member from the first over
+/// over the distance of its bones' centres at rest; of a group, the distance of a member from the first over
 /// that at rest.
 fn max_stretch(world: &mut World) -> f64 {
     let mut distances = world.query::<&DistanceConstraint>();
@@ -175,7 +175,8 @@ fn max_stretch(world: &mut World) -> f64 {
     let of_joint = |c: &JointConstraint| {
         let [a, b] = c.particles;
         let gap = place(a, c.anchors[0])?.distance(place(b, c.anchors[1])?);
-        Some(1.0 + gap / at(a)?.distance(at(b)?).max(1e-3))
+        let rest = (c.anchors[0] - c.rest_rotation * c.anchors[1]).length();
+        Some(1.0 + gap / rest.max(1e-3))
     };
     let of_group = |c: &ShapeMatchingConstraint| {
         let (first, others) = c.members.split_first()?;

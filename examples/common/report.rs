@@ -21,7 +21,7 @@ pub struct Measures {
     /// Mean time of a tick (ms).
     pub ms_per_tick: f64,
     /// The largest ratio of a constraint's length to its rest length; of a joint, 1 + the gap between its
-    /// anchors over the distance of its bones' centres.
+    /// anchors over the distance of its bones' centres at rest.
     pub max_stretch: f64,
     /// Kinetic energy (J).
     pub kinetic_energy_j: f64,
