@@ -66,8 +66,8 @@ fn main() -> AppExit {
         snow::SnowPlugin { flakes: args.count("flakes") },
     ))
     .insert_resource(GrabSettings { reach: 20.0, ..default() })
-    .add_systems(Startup, spawn)
-    .add_systems(Update, tumble)
+    .add_systems(Startup, load)
+    .add_systems(Update, (spawn.run_if(resource_exists::<Parts>), tumble))
     .add_observer(begin)
     .run()
 }
@@ -76,10 +76,30 @@ fn main() -> AppExit {
 #[derive(Component)]
 struct Postman(f32);
 
-fn spawn(server: Res<AssetServer>, mut commands: Commands) {
-    let bones = server.load("characters/postman.bones.ron");
-    for (i, (picture, [x, y, angle, turn])) in POSTMEN.into_iter().enumerate() {
-        let postman = SpriteRagdoll::with_set(server.load(picture), bones.clone())
+/// What postmen are made of.
+#[derive(Resource)]
+struct Parts {
+    pictures: [Handle<Image>; 3],
+    bones: Handle<BoneSet>,
+}
+
+fn load(server: Res<AssetServer>, mut commands: Commands) {
+    commands.insert_resource(Parts {
+        pictures: POSTMEN.map(|(picture, _)| server.load(picture)),
+        bones: server.load("characters/postman.bones.ron"),
+    });
+}
+
+/// Spawns the postmen when all their pictures are here: they are built together then, in the same order
+/// always, and the same command ends in the same state.
+fn spawn(parts: Res<Parts>, server: Res<AssetServer>, mut commands: Commands) {
+    let all_here = parts.pictures.iter().all(|picture| server.is_loaded(picture));
+    if !(all_here && server.is_loaded(&parts.bones)) {
+        return;
+    }
+    commands.remove_resource::<Parts>();
+    for (i, (_, [x, y, angle, turn])) in POSTMEN.into_iter().enumerate() {
+        let postman = SpriteRagdoll::with_set(parts.pictures[i].clone(), parts.bones.clone())
             .with_height(HEIGHT)
             .with_mass(MASS)
             .flipped(i == 2, false);
