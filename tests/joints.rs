@@ -202,7 +202,7 @@ fn a_chain_in_flight_holds_together_and_keeps_its_momenta() {
         assert!(drift < if restore { 1e-4 } else { 1e-2 }, "restored: {restore}: {drift}");
         let lost = (angular_after - angular).length() / angular.length();
         // Even what is not given back is little: joints pull along the gap.
-        assert!(lost < if restore { 1e-3 } else { 0.02 }, "restored: {restore}: {lost}");
+        assert!(lost < if restore { 1e-3 } else { 0.05 }, "restored: {restore}: {lost}");
         assert!(angular.length() > 0.1);
         for pair in bones.windows(2) {
             let end = |e: Entity, x: f32| {

@@ -268,8 +268,7 @@ impl GroupConstraint for ShapeMatchingConstraint {
             shape.free_mass += if free(i) { mass } else { 0.0 };
             centre += weight(i) * mass * member.position;
         }
-        // Not above 0 includes what is not a number.
-        shape.per_mass = if total > 0.0 && total.is_finite() { total.recip() } else { 0.0 };
+        shape.per_mass = if total.is_normal() { total.recip() } else { 0.0 };
         centre *= shape.per_mass;
         (shape.flat, shape.solid) = (Vec::new(), Vec::new());
         for (i, member) in shape.members.iter().enumerate() {

@@ -95,6 +95,7 @@ pub struct Released {
 type Cameras<'w, 's> =
     Query<'w, 's, (Entity, &'static Camera, &'static RenderTarget, &'static GlobalTransform)>;
 
+/// Particles as drawn. `Without` keeps their transforms apart from those of the holds, which `grab` writes.
 type Drawn<'w, 's> = Query<
     'w,
     's,

@@ -47,6 +47,13 @@ pub fn turned(rotation: Quat, angle: Vec3) -> Quat {
     unit_or(rotation_from_vector(angle) * rotation, rotation)
 }
 
+/// The part of `rotation` that turns about z; none where it turns half round about another axis.
+pub fn about_z(rotation: Quat) -> Quat {
+    let part = Quat::from_xyzw(0.0, 0.0, rotation.z, rotation.w);
+    let length = part.length();
+    if length > 1e-6 && length.is_finite() { part / length } else { Quat::IDENTITY }
+}
+
 /// The angle (rad, −π to π) of `rotation`, a turn about z.
 #[inline]
 pub fn planar_angle(rotation: Quat) -> f32 {
@@ -133,6 +140,17 @@ mod tests {
             }
         }
         assert_eq!(vector_from_rotation(Quat::IDENTITY), Vec3::ZERO);
+    }
+
+    #[test]
+    fn what_turns_about_z_is_kept_alone() {
+        let flat = Quat::from_rotation_z(0.7);
+        assert!(about_z(flat).angle_between(flat) < 1e-3);
+        let tilted = about_z(flat * Quat::from_rotation_x(0.4));
+        assert!((tilted.x, tilted.y) == (0.0, 0.0) && tilted.is_normalized());
+        for lost in [Quat::from_rotation_y(core::f32::consts::PI), Quat::NAN] {
+            assert!(about_z(lost).is_normalized() && about_z(lost).x == 0.0);
+        }
     }
 
     #[test]

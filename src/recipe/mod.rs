@@ -88,15 +88,28 @@ impl Plugin for RecipePlugin {
         #[cfg(feature = "render")]
         add_bones(app);
     }
+
+    /// Where the asset server came after this plugin.
+    #[cfg(feature = "render")]
+    fn finish(&self, app: &mut App) {
+        add_bone_sets(app);
+    }
+}
+
+/// The asset of files of bones, where there is an asset server.
+#[cfg(feature = "render")]
+fn add_bone_sets(app: &mut App) {
+    let known = app.world().contains_resource::<Assets<BoneSet>>();
+    if !known && app.world().contains_resource::<AssetServer>() {
+        app.init_asset::<BoneSet>().init_asset_loader::<bones::BoneSetLoader>();
+    }
 }
 
 /// What reads bones from pictures and files.
 #[cfg(feature = "render")]
 fn add_bones(app: &mut App) {
     use bevy::ecs::message::Messages;
-    if app.world().contains_resource::<AssetServer>() {
-        app.init_asset::<BoneSet>().init_asset_loader::<bones::BoneSetLoader>();
-    }
+    add_bone_sets(app);
     app.init_resource::<ragdoll_input::KnownPictures>().add_systems(
         PreUpdate,
         (

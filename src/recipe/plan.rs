@@ -32,8 +32,9 @@ pub(crate) struct BodyPlan {
     pub tethers: Vec<([u32; 2], f32)>,
     /// Joints between particles that turn.
     pub joints: Vec<PlannedJoint>,
-    /// Implicit groups that keep their rest shape, the centre first, and their compliance (m/N).
+    /// Implicit groups that keep their rest shape, the centre first.
     pub groups: Vec<Vec<u32>>,
+    /// Compliance of each group (m/N).
     pub group_compliance: f32,
     /// Particles pinned to the body.
     pub pins: Vec<u32>,
@@ -62,8 +63,11 @@ pub(crate) struct PlannedJoint {
     /// Where it is (m, in the body's frame, scaled).
     pub point: Vec3,
     pub limits: JointLimits,
+    /// Of the point (m/N).
     pub compliance: f32,
+    /// Toward the rest angle (rad²/J).
     pub torsion_compliance: f32,
+    /// Of the relative spin (1/s).
     pub spin_damping: f32,
 }
 

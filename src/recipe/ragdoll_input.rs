@@ -121,7 +121,8 @@ fn of_mask(
     let (bones, specks) = bones::of_pixels(&mask, &ragdoll.mask)?;
     if specks > 0 {
         warn_once!(
-            "a mask of bones has {specks} specks of fewer than {} pixels, which are left out:              MaskSettings::least_pixels says what a speck is",
+            "a mask of bones has {specks} specks of fewer than {} pixels, which are left out: \
+             MaskSettings::least_pixels says what a speck is",
             ragdoll.mask.least_pixels
         );
     }

@@ -325,8 +325,8 @@ impl<C: GroupConstraint> GroupBatch<C> {
         self.groups[place as usize].compiled = constraint.is_valid().then(|| constraint.compile());
     }
 
-    /// Lets the groups know of one another, after some of them changed.
-    pub fn link(&mut self) {
+    /// Lets the groups know of one another.
+    fn link(&mut self) {
         let groups = self.groups.iter_mut();
         let mut linked: Vec<(&[u32], &mut C::Compiled)> =
             groups.filter_map(|g| Some((&g.slots[..], g.compiled.as_mut()?))).collect();
@@ -353,6 +353,7 @@ impl<C: GroupConstraint> Batch for GroupBatch<C> {
 
     fn refresh_weights(&mut self, masses: &IslandMasses<'_>) {
         let IslandMasses { mass, inverse_mass, oriented, places, planar } = *masses;
+        self.link();
         for group in &mut self.groups {
             let slots = &group.slots;
             let masses = GroupMasses { mass, inverse_mass, oriented, places, planar, slots };

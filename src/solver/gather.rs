@@ -13,7 +13,7 @@ use super::{
     types::ConstraintTypes,
 };
 use crate::{
-    math::ellipsoid,
+    math::{ellipsoid, rotation::about_z},
     obstacle::Obstacle,
     particle::{BuildOrder, OrientedParticle, Particle, Pinned, PinnedTo, SolverState},
     solver::events::Faulty,
@@ -215,7 +215,10 @@ fn oriented(world: &World, mirror: &mut Mirror, queries: &mut Queries) -> bool {
         if state.angular_velocity != oriented.angular_velocity {
             island.wake = true;
         }
-        let rotation = if state.rotation.is_normalized() {
+        let tilted = oriented.planar && (state.rotation.x, state.rotation.y) != (0.0, 0.0);
+        let rotation = if tilted {
+            about_z(state.rotation)
+        } else if state.rotation.is_normalized() {
             state.rotation
         } else {
             state.rotation.normalize()
@@ -234,6 +237,8 @@ fn oriented(world: &World, mirror: &mut Mirror, queries: &mut Queries) -> bool {
         } else {
             ellipsoid::inertia(mass, radii)
         };
+        // Too large to be calculated with: it does not turn.
+        let inertia = if inertia.is_finite() { inertia } else { Vec3::ZERO };
         if radii != oriented.radii || inertia != oriented.inertia || held != oriented.held {
             changed = true;
             island.wake |= !mirror.fresh;

@@ -10,7 +10,7 @@ use super::{
     soft_contact,
     tasks::for_each_island,
 };
-use crate::math::rotation::{free_motion, turned, turned_in_plane, vector_from_rotation};
+use crate::math::rotation::{about_z, free_motion, turned, turned_in_plane, vector_from_rotation};
 use bevy::prelude::*;
 
 /// Predicts positions and rotations from velocities.
@@ -112,9 +112,13 @@ fn hold(view: &mut IslandView<'_>, time: &StepTime) {
             let motion = &view.shared.targets[target as usize];
             let turn = motion.at(now).rotation * motion.start.rotation.conjugate();
             oriented.rotation = (turn * oriented.previous_rotation).normalize();
+            if oriented.planar {
+                oriented.rotation = about_z(oriented.rotation);
+            }
             let whole = motion.end.rotation * motion.start.rotation.conjugate();
             let spin = vector_from_rotation(whole) / time.tick;
-            oriented.angular_velocity = if spin.is_finite() { spin } else { Vec3::ZERO };
+            let spin = if spin.is_finite() { spin } else { Vec3::ZERO };
+            oriented.angular_velocity = if oriented.planar { Vec3::Z * spin.z } else { spin };
         }
         view.position[slot] = place(now).extend(0.0);
         view.predicted[slot] = view.position[slot];

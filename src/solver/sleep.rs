@@ -114,8 +114,7 @@ pub(super) fn sleep(
             if island.activity == Activity::Awake && !restless[island.group as usize] {
                 mirror.velocity[island.slots.clone()].fill(Vec4::ZERO);
                 mirror.velocity_change[island.slots.clone()].fill(Vec4::ZERO);
-                let turning = |o: &&mut Oriented| island.slots.contains(&(o.slot as usize));
-                for oriented in mirror.oriented.iter_mut().filter(turning) {
+                for oriented in &mut mirror.oriented[island.oriented.clone()] {
                     oriented.angular_velocity = Vec3::ZERO;
                 }
             }

@@ -425,7 +425,6 @@ impl<C: GroupConstraint> CompiledType for GroupType<C> {
             let Some(batch) = Self::batch(mirror, island, index) else { continue };
             if batch.slots(place).iter().map(|i| Some(i + first)).eq(named) {
                 batch.refresh(place, constraint);
-                batch.link();
                 mirror.islands[island as usize].wake = true;
                 mirror.weights_changed = true;
             } else {
@@ -439,7 +438,6 @@ impl<C: GroupConstraint> CompiledType for GroupType<C> {
         let Some((island, place)) = self.0.locations.get(entity) else { return false };
         if let Some(batch) = Self::batch(mirror, island, index) {
             batch.kill(place);
-            batch.link();
             mirror.islands[island as usize].wake = true;
             mirror.weights_changed = true;
         }
@@ -490,7 +488,6 @@ impl<C: GroupConstraint> CompiledType for GroupType<C> {
                 let place = batch.push(collected.entity, members.collect(), constraint);
                 locations.insert(collected.entity, (number as u32, place));
             }
-            batch.link();
             island.batches.push((!list.is_empty()).then(|| Box::new(batch) as _));
         }
         self.0.locations = locations;

@@ -57,7 +57,7 @@ impl End {
     #[inline]
     fn arm(&self, anchor: Vec3) -> Vec2 {
         let arm = planar_rotation(self.rotation).rotate(anchor.truncate());
-        // What torsion and limits turn in a substep is a fiftieth at most.
+        // What torsion and limits turn in a substep is a tenth at most.
         let turn = self.turned;
         arm * (1.0 - 0.5 * turn * turn) + turn * arm.perp()
     }
@@ -215,8 +215,8 @@ mod tests {
         let h = 1.0 / 1024.0;
         joint(&description).turn_back(&mut ends, h);
         for end in ends {
-            assert!(end.turned.abs() <= 20.0 * h * 1.001, "{}", end.turned);
-            assert!(end.turned.abs() > 19.0 * h);
+            assert!(end.turned.abs() <= MAX_TURN_SPEED * h * 1.001, "{}", end.turned);
+            assert!(end.turned.abs() > 0.99 * MAX_TURN_SPEED * h);
         }
     }
 }

@@ -127,7 +127,7 @@ fn twist(pair: &mut [Oriented; 2], axis: Vec3, rest: Quat, min: f32, max: f32, h
     let (sin, cos) = (turn.xyz().dot(axis), turn.w);
     let (sin, cos) = if cos < 0.0 { (-sin, -cos) } else { (sin, cos) };
     let angle = 2.0 * ops::atan2(sin, cos);
-    turn_apart(pair, pair[0].rotation() * axis, angle.clamp(min, max) - angle, h);
+    turn_apart(pair, pair[0].rotation() * axis, angle.max(min).min(max) - angle, h);
 }
 
 /// Turns the second relative to the first by `angle` (rad) about the unit vector `about` (world), or as

@@ -28,7 +28,13 @@ impl Region {
     /// All of a texture, or a part; `None` where that has no area.
     pub fn new(image: &Image, rect: Option<Rect>, flip: [bool; 2]) -> Option<Self> {
         let texture = image.size_f32();
-        let rect = rect.unwrap_or(Rect::from_corners(Vec2::ZERO, texture));
+        let whole = Rect::from_corners(Vec2::ZERO, texture);
+        // What lies beside the texture has nothing to show.
+        let rect = rect.unwrap_or(whole);
+        if !(rect.min.is_finite() && rect.max.is_finite()) {
+            return None;
+        }
+        let rect = rect.intersect(whole);
         let size = rect.size();
         // A grid over more than any texture would only take time.
         let is_sound = size.is_finite() && size.cmpgt(Vec2::ZERO).all() && size.max_element() < 1e5;
@@ -210,8 +216,11 @@ mod tests {
         let image = image(TextureFormat::Rgba8UnormSrgb);
         let nan = Rect { min: Vec2::ZERO, max: Vec2::splat(f32::NAN) };
         let huge = Rect { min: Vec2::ZERO, max: Vec2::splat(1e30) };
-        for rect in [nan, huge, Rect { min: Vec2::ONE, max: Vec2::ONE }] {
+        let beside = Rect { min: Vec2::splat(100.0), max: Vec2::splat(200.0) };
+        for rect in [nan, beside, Rect { min: Vec2::ONE, max: Vec2::ONE }] {
             assert_eq!(Region::new(&image, Some(rect), [false; 2]), None);
         }
+        let whole = Region::new(&image, None, [false; 2]);
+        assert_eq!(Region::new(&image, Some(huge), [false; 2]), whole);
     }
 }

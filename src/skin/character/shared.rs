@@ -110,6 +110,9 @@ impl SkinBinding {
     pub(super) fn without(&self, is_there: impl Fn(usize) -> bool) -> Self {
         let strongest = |vertex: u32| self.joints[vertex as usize][0] as usize;
         let mut rest = self.clone();
+        for (bone, around) in rest.boxes.iter_mut().enumerate() {
+            *around = around.filter(|_| is_there(bone));
+        }
         rest.triangles.retain(|corners| corners.iter().all(|v| is_there(strongest(*v))));
         for (joints, weights) in rest.joints.iter().zip(&mut rest.weights) {
             let gone = |slot: usize| !is_there(joints[slot] as usize);

@@ -244,7 +244,10 @@ pub(in crate::skin) fn draw_characters(
         if let Some(binding) = skin.refit(&present) {
             match (&mut skin.way, derived) {
                 (Way::Gpu(Some(gpu)), _) => {
-                    gpu.mesh = meshes.add(binding.mesh());
+                    let whole = Arc::ptr_eq(&binding, &skin.shared.binding);
+                    let shared = skin.shared.drawn.get().filter(|_| whole);
+                    gpu.mesh =
+                        shared.map_or_else(|| meshes.add(binding.mesh()), |(mesh, _)| mesh.clone());
                     commands.entity(entity).try_insert(Mesh2d(gpu.mesh.clone()));
                 }
                 (Way::Mesh { .. }, Some(derived)) => {

@@ -181,6 +181,8 @@ pub(super) fn turning_velocities(
         let held = per_second * hit.push + bounce;
         let leaving = if hit.approach < 0.0 { wanted.max(0.0) } else { 0.0 };
         let rub = body.friction(pair.friction, slip, held, leaving);
+        // What moves across its plane does not take it along.
+        let rub = if oriented.planar { rub.with_z(0.0) } else { rub };
         let impulse = bounce * hit.normal + rub;
         let (turn, put_back) = (body.turn(impulse), time.h * body.turn(rub));
         let weight = view.inverse_mass[i];
