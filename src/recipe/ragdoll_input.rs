@@ -73,7 +73,7 @@ fn find(ragdoll: &SpriteRagdoll, world: &World) -> Result<Option<Found>, BuildEr
         None
     } else {
         match loaded(world, &ragdoll.texture, "texture")? {
-            Some(image) => Some(bones::pixels(image, "texture")?),
+            Some(image) => Some(image),
             None => return Ok(None),
         }
     };
@@ -86,13 +86,15 @@ fn find(ragdoll: &SpriteRagdoll, world: &World) -> Result<Option<Found>, BuildEr
         BoneSource::Mask(mask) => match loaded(world, mask, "mask of the bones")? {
             Some(image) => {
                 let mask = bones::pixels(image, "mask of the bones")?;
-                BoneSet::new(of_mask(mask, texture.as_ref().map(|t| t.size), ragdoll)?)
+                BoneSet::new(of_mask(mask, texture.map(Image::size), ragdoll)?)
             }
             None => return Ok(None),
         },
     };
     set.validate()?;
     let joints = if set.joints.is_empty() {
+        // Where joints are listed, nothing is read from the picture: any format will do.
+        let texture = texture.map(|texture| bones::pixels(texture, "texture")).transpose()?;
         let texture = texture.map(|texture| bones::cut(texture, ragdoll.rect)).transpose()?;
         joined(&set.bones, texture.as_ref(), ragdoll.near)
     } else {

@@ -119,9 +119,8 @@ impl SpriteRagdoll {
     /// What a body was built from, or, of a loaded one, what its particles tell.
     pub(super) fn live(&self, world: &World, body: Entity) -> Option<RagdollInput> {
         let known = world.get::<RagdollBones>(body).cloned();
-        let RagdollBones { bones, joints } = known.unwrap_or_else(|| recall(self, world, body));
-        let joints = joints.iter().map(|pair| BoneJoint { bones: *pair, ..default() }).collect();
-        Some(RagdollInput::of(bones, joints, length_unit(world)))
+        let known = known.unwrap_or_else(|| recall(self, world, body));
+        Some(RagdollInput::of(known.bones, known.made, length_unit(world)))
     }
 
     /// The torsion of its joints (rad²/J) at this scale, in a world where a metre is `unit` long.
@@ -157,7 +156,8 @@ impl Recipe for SpriteRagdoll {
             known.add(key, found);
         }
         if let Ok(mut body) = world.get_entity_mut(body) {
-            body.insert(RagdollBones { joints: input.joined(), bones: input.bones });
+            let joints = input.joined();
+            body.insert(RagdollBones { bones: input.bones, joints, made: input.joints });
         }
     }
 
@@ -362,7 +362,8 @@ fn groups(bones: usize, joints: &[BoneJoint]) -> Vec<Vec<u32>> {
     groups
 }
 
-/// The bones of a body as its particles and constraints tell. A bone whose particle is gone has no size.
+/// The bones of a body as its particles and constraints tell: without the anchors and limits that joints
+/// were given by hand. A bone whose particle is gone has no size.
 fn recall(ragdoll: &SpriteRagdoll, world: &World, body: Entity) -> RagdollBones {
     let scale = world.get::<BuiltScale>(body).map_or(Vec3::ONE, |scale| scale.0).truncate();
     let index = |particle: Entity| world.get::<ParticleIndex>(particle).map(|index| index.0);
@@ -415,5 +416,6 @@ fn recall(ragdoll: &SpriteRagdoll, world: &World, body: Entity) -> RagdollBones 
     }
     joints.sort_unstable();
     joints.dedup();
-    RagdollBones { bones: bones.into(), joints: joints.into() }
+    let made = joints.iter().map(|pair| BoneJoint { bones: *pair, ..default() }).collect();
+    RagdollBones { bones: bones.into(), joints: joints.into(), made }
 }

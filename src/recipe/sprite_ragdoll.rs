@@ -208,13 +208,14 @@ pub struct RagdollBones {
     pub bones: Arc<[Bone]>,
     /// Which of them are joined, by joints or by groups.
     pub joints: Arc<[[u32; 2]]>,
+    /// The same, with the anchors and limits that they were given.
+    pub(super) made: Arc<[BoneJoint]>,
 }
 
 impl RagdollBones {
     /// Bones and joints as a set, to be given names and limits, and saved.
     pub fn set(&self) -> BoneSet {
-        let joint = |pair: &[u32; 2]| BoneJoint { bones: *pair, ..default() };
-        BoneSet { bones: self.bones.to_vec(), joints: self.joints.iter().map(joint).collect() }
+        BoneSet { bones: self.bones.to_vec(), joints: self.made.to_vec() }
     }
 }
 

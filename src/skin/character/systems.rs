@@ -58,7 +58,8 @@ pub(in crate::skin) fn bind_characters(
     for (body, built, bones, skin, flat, solid, derived, is_ours) in &bodies {
         let ragdoll = &built.0;
         if let Some(skin) = skin
-            && (!skin.is_as_wanted(flat, solid, is_ours) || ragdoll.texture == Handle::default())
+            && (!skin.is_as_wanted(flat, solid, derived, is_ours)
+                || ragdoll.texture == Handle::default())
         {
             // What the user wants in its place is bound in the next frame.
             unbind(&mut commands, body, skin, flat);
@@ -190,12 +191,21 @@ fn unbind(commands: &mut Commands, body: Entity, skin: &CharacterSkin, flat: Opt
 
 impl CharacterSkin {
     /// Whether the body still has what it is drawn with, and the user has not given it a mesh.
-    fn is_as_wanted(&self, flat: Option<&Mesh2d>, solid: Option<&Mesh3d>, is_ours: bool) -> bool {
+    fn is_as_wanted(
+        &self,
+        flat: Option<&Mesh2d>,
+        solid: Option<&Mesh3d>,
+        derived: Option<&DerivedMesh>,
+        is_ours: bool,
+    ) -> bool {
+        let is_derived = |mesh: &Handle<Mesh>| derived.is_some_and(|derived| derived.0 == *mesh);
         match &self.way {
             Way::Gpu(Some(gpu)) => solid.is_none() && flat.is_some_and(|flat| flat.0 == gpu.mesh),
             Way::Gpu(None) => solid.is_none() && (flat.is_none() || is_ours),
-            Way::Mesh { flat: true } => flat.is_some() && solid.is_none(),
-            Way::Mesh { flat: false } => solid.is_some(),
+            Way::Mesh { flat: true } => {
+                solid.is_none() && flat.is_some_and(|flat| is_derived(&flat.0))
+            }
+            Way::Mesh { flat: false } => solid.is_some_and(|solid| is_derived(&solid.0)),
         }
     }
 
