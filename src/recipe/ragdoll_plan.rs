@@ -100,8 +100,10 @@ impl SpriteRagdoll {
     ///
     /// The first thing that is wrong.
     pub fn validate(&self) -> Result<(), BuildError> {
-        if let super::bones::BoneSource::Bones(bones) = &self.bones {
-            super::bones::validate_bones(bones)?;
+        match &self.bones {
+            super::bones::BoneSource::Bones(bones) => super::bones::validate_bones(bones)?,
+            #[cfg(feature = "render")]
+            _ => {}
         }
         positive("height", self.height)?;
         positive("mass", self.mass)?;
@@ -132,7 +134,7 @@ impl SpriteRagdoll {
     }
 
     /// How far joined bones may turn either way (rad).
-    fn bend(&self) -> f32 {
+    fn greatest_bend(&self) -> f32 {
         self.bend.min(core::f32::consts::PI)
     }
 }
@@ -261,7 +263,7 @@ impl Recipe for SpriteRagdoll {
 impl SpriteRagdoll {
     /// The joints between scaled ellipses.
     fn joints(&self, scale: Vec3, input: &RagdollInput, ellipses: &[Ellipse]) -> Vec<PlannedJoint> {
-        let (bend, torsion) = (self.bend(), self.torsion(scale, input.unit));
+        let (bend, torsion) = (self.greatest_bend(), self.torsion(scale, input.unit));
         let mirrored = scale.x * scale.y < 0.0;
         let joint = |joint: &BoneJoint| {
             let [a, b] = joint.bones.map(|i| &ellipses[i as usize]);
@@ -322,7 +324,11 @@ impl SpriteRagdoll {
                 replace(&mut changed.compliance, built.compliance, self.compliance);
                 replace(&mut changed.torsion_compliance, old, new);
                 replace(&mut changed.spin_damping, built.spin_damping, self.spin_damping);
-                replace(&mut changed.limits, planar(built.bend()), planar(self.bend()));
+                replace(
+                    &mut changed.limits,
+                    planar(built.greatest_bend()),
+                    planar(self.greatest_bend()),
+                );
                 if changed != joint {
                     entity.insert(changed);
                 }
