@@ -7,7 +7,7 @@ mod common;
 use bevy::{math::Isometry3d, prelude::*};
 use bevy_pliant::{
     constraint::JointConstraint,
-    math::ellipsoid_pair::{Ellipse, Ellipsoid, meet},
+    math::ellipsoid_pair::{EllipseMatrix, EllipsoidMatrix, meet},
     obstacle::TriangleMesh,
     particle::{ParticleOf, Planar},
     prelude::*,
@@ -245,7 +245,7 @@ fn ellipses(c: &mut Criterion) {
             b.iter(|| {
                 let mut met = 0;
                 for ((a, b), share) in pairs.iter().zip(&mut shares) {
-                    let shapes = [&Ellipse::new(a.1, a.0), &Ellipse::new(b.1, b.0)];
+                    let shapes = [&EllipseMatrix::new(a.1, a.0), &EllipseMatrix::new(b.1, b.0)];
                     met += usize::from(meet(shapes, a.2, share, 0.0).is_some());
                 }
                 met
@@ -255,7 +255,7 @@ fn ellipses(c: &mut Criterion) {
             b.iter(|| {
                 let mut met = 0;
                 for ((a, b), share) in pairs.iter().zip(&mut shares) {
-                    let shapes = [&Ellipsoid::new(a.1, a.0), &Ellipsoid::new(b.1, b.0)];
+                    let shapes = [&EllipsoidMatrix::new(a.1, a.0), &EllipsoidMatrix::new(b.1, b.0)];
                     met += usize::from(meet(shapes, a.2.extend(0.01), share, 0.0).is_some());
                 }
                 met

@@ -11,7 +11,7 @@ use bevy::{
 };
 use bevy_pliant::{
     constraint::JointConstraint,
-    math::ellipsoid_pair::{Ellipse, Ellipsoid, Meeting, meet},
+    math::ellipsoid_pair::{EllipseMatrix, EllipsoidMatrix, Meeting, meet},
     obstacle::ContactLayers,
     particle::{BuildOrder, ParticleOf, Pinned, Planar, RestPose},
     prelude::*,
@@ -42,7 +42,7 @@ fn ellipsoids_touch_at_the_golden_distance() {
     for case in cases {
         let shape = |n: u32| {
             let radii = Vec3::from_array(numbers(&case[format!("radii{n}")]));
-            Ellipsoid::new(radii, rotation(&case[format!("R{n}")]))
+            EllipsoidMatrix::new(radii, rotation(&case[format!("R{n}")]))
         };
         let pair = [&shape(1), &shape(2)];
         let n = Vec3::from_array(numbers(&case["n"]));
@@ -69,7 +69,7 @@ fn ellipses_touch_at_the_golden_distance() {
         let shape = |n: u32| {
             let [a, b] = numbers(&case[format!("radii{n}")]);
             let angle = case[format!("angle{n}")].as_f64().expect("a number") as f32;
-            Ellipse::new(Vec3::new(a, b, a), Quat::from_rotation_z(angle))
+            EllipseMatrix::new(Vec3::new(a, b, a), Quat::from_rotation_z(angle))
         };
         let pair = [&shape(1), &shape(2)];
         let n = Vec2::from_array(numbers(&case["n"]));
@@ -174,7 +174,7 @@ fn motion(app: &App, bodies: &[Entity]) -> (Vec3, Vec3, f32) {
 fn met_flat(app: &App, [a, b]: [Entity; 2]) -> Option<Meeting<Vec2>> {
     let shape = |entity: Entity| {
         let turning = oriented(app, entity);
-        Ellipse::new(turning.radii, turning.rotation)
+        EllipseMatrix::new(turning.radii, turning.rotation)
     };
     let r = particle(app, b).position - particle(app, a).position;
     meet([&shape(a), &shape(b)], r.truncate(), &mut 0.5, 0.0)
@@ -183,7 +183,7 @@ fn met_flat(app: &App, [a, b]: [Entity; 2]) -> Option<Meeting<Vec2>> {
 fn met(app: &App, [a, b]: [Entity; 2]) -> Option<Meeting<Vec3>> {
     let shape = |entity: Entity| {
         let turning = oriented(app, entity);
-        Ellipsoid::new(turning.radii, turning.rotation)
+        EllipsoidMatrix::new(turning.radii, turning.rotation)
     };
     let r = particle(app, b).position - particle(app, a).position;
     meet([&shape(a), &shape(b)], r, &mut 0.5, 0.0)
@@ -635,8 +635,8 @@ fn a_rope_falls_over_an_ellipsoid() {
         let deep = |p: Vec3| {
             meet(
                 [
-                    &Ellipsoid::new(Vec3::new(0.1, 0.06, 0.1), Quat::IDENTITY),
-                    &Ellipsoid::ball(0.01),
+                    &EllipsoidMatrix::new(Vec3::new(0.1, 0.06, 0.1), Quat::IDENTITY),
+                    &EllipsoidMatrix::ball(0.01),
                 ],
                 p,
                 &mut 0.9,

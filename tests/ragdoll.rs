@@ -66,8 +66,7 @@ fn a_figure_is_built_from_its_pictures() {
         .world()
         .get::<RagdollBones>(body)
         .unwrap()
-        .joints
-        .iter()
+        .pairs()
         .map(|pair| pair.map(|i| &*names[i as usize]))
         .collect();
     pairs.iter_mut().for_each(|pair| pair.sort_unstable());
@@ -307,7 +306,7 @@ fn a_hand_on_the_hip_is_joined_only_across_what_is_drawn() {
     let ragdoll = SpriteRagdoll::of_bones(bones.to_vec()).with_texture(texture);
     let body = spawn(&mut app, ragdoll, Transform::IDENTITY);
     tick(&mut app, 1);
-    let joined = app.world().get::<RagdollBones>(body).unwrap().joints.to_vec();
+    let joined = app.world().get::<RagdollBones>(body).unwrap().pairs().collect::<Vec<_>>();
     assert_eq!(joined, [[0, 1], [1, 2]]);
 }
 

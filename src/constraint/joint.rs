@@ -26,9 +26,9 @@ mod space;
 pub(super) use space::{lever, turn_apart};
 
 use super::{
-    Constraint, LaneConstraint, LaneForm, LaneParticles, LaneSettings, Soft, clamp_compliance,
-    torsion::Spring,
+    Constraint, LaneConstraint, LaneForm, LaneParticles, Soft, clamp_compliance, torsion::Spring,
 };
+use crate::math::rotation::unit;
 use bevy::prelude::*;
 
 /// Holds two oriented particles together at a point, as a ball joint, a hinge or a pin in the plane does.
@@ -191,15 +191,9 @@ impl LaneConstraint<2> for JointConstraint {
         self.particles
     }
 
-    /// The softness of a joint is its kernel's own matter.
-    fn settings(&self) -> LaneSettings {
-        LaneSettings::default()
-    }
-
     fn is_valid(&self) -> bool {
         self.anchors.iter().all(|a| a.is_finite())
-            && self.rest_rotation.is_finite()
-            && self.rest_rotation.length_squared() > 1e-6
+            && unit(self.rest_rotation).is_some()
             && self.limits.is_valid()
     }
 

@@ -61,7 +61,10 @@ pub trait LaneConstraint<const N: usize>: Constraint<Form = LaneForm<N>> + Clone
     fn particles(&self) -> [Entity; N];
 
     /// Softness and sides. Values that make no sense are clamped, see [`clamp_compliance`](super::clamp_compliance).
-    fn settings(&self) -> LaneSettings;
+    /// Default: rigid and two-sided, or the kernel's own matter.
+    fn settings(&self) -> LaneSettings {
+        LaneSettings::default()
+    }
 
     /// Whether the parameters make sense; a constraint for which this is false rests, with one warning.
     fn is_valid(&self) -> bool {

@@ -31,7 +31,7 @@ use super::{
     Constraint, GroupConstraint, GroupForm, GroupMasses, GroupParticles, Oriented, clamp_compliance,
 };
 use crate::math::{
-    rotation::vector_from_rotation,
+    rotation::{unit, vector_from_rotation},
     shape_matching::{fit_planar, fit_rotation, planar_rotation, resting_moment, torque},
 };
 use bevy::{
@@ -204,20 +204,12 @@ impl GroupConstraint for ShapeMatchingConstraint {
     }
 
     fn is_valid(&self) -> bool {
-        let usable = |q: Quat| q.is_finite() && q.length_squared() > 1e-6;
-        !self.members.is_empty()
-            && self.members.iter().all(|m| m.position.is_finite() && usable(m.rotation))
+        let sound = |m: &GroupMember| m.position.is_finite() && unit(m.rotation).is_some();
+        !self.members.is_empty() && self.members.iter().all(sound)
     }
 
     fn compile(&self) -> CompiledShape {
-        let usable = self.rotation.is_finite() && self.rotation.length_squared() > 1e-6;
-        let rotation = if !usable {
-            Quat::IDENTITY
-        } else if self.rotation.is_normalized() {
-            self.rotation
-        } else {
-            self.rotation.normalize()
-        };
+        let rotation = unit(self.rotation).unwrap_or(Quat::IDENTITY);
         let member = |m: &GroupMember| Member {
             position: m.position,
             rotation: m.rotation.normalize(),

@@ -9,10 +9,10 @@
 //! ellipsoids that were fitted with other axes do not fight. Positions are not moved.
 
 use super::{
-    Constraint, LaneConstraint, LaneForm, LaneParticles, LaneSettings, Oriented, Soft,
-    clamp_compliance, joint::turn_apart,
+    Constraint, LaneConstraint, LaneForm, LaneParticles, Oriented, Soft, clamp_compliance,
+    joint::turn_apart,
 };
-use crate::math::rotation::vector_from_rotation;
+use crate::math::rotation::{unit, vector_from_rotation};
 use bevy::{math::Mat3, prelude::*};
 
 /// Keeps the relative orientation of two oriented particles: what stiffens an edge of a shape-matched
@@ -215,13 +215,8 @@ impl LaneConstraint<2> for TorsionConstraint {
         self.particles
     }
 
-    /// The softness of a torsion is its kernel's own matter.
-    fn settings(&self) -> LaneSettings {
-        LaneSettings::default()
-    }
-
     fn is_valid(&self) -> bool {
-        self.rest_rotation.is_finite() && self.rest_rotation.length_squared() > 1e-6
+        unit(self.rest_rotation).is_some()
     }
 
     fn pack(four: [Option<&Self>; 4]) -> TorsionLanes {

@@ -54,13 +54,13 @@ fn usable<const N: usize>(radii: [f32; N]) -> [f32; N] {
 
 /// An ellipse of the xy plane: its symmetric matrix P.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ellipse {
+pub struct EllipseMatrix {
     xx: f32,
     xy: f32,
     yy: f32,
 }
 
-impl Ellipse {
+impl EllipseMatrix {
     /// Of semi-axes `radii.x`, `radii.y` (m), turned by `rotation` about z.
     #[inline]
     pub fn new(radii: Vec3, rotation: Quat) -> Self {
@@ -90,7 +90,7 @@ impl Ellipse {
     }
 }
 
-impl Shape for Ellipse {
+impl Shape for EllipseMatrix {
     type V = Vec2;
 
     #[inline(always)]
@@ -119,9 +119,9 @@ impl Shape for Ellipse {
 
 /// An ellipsoid: its symmetric matrix P.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ellipsoid(Mat3);
+pub struct EllipsoidMatrix(Mat3);
 
-impl Ellipsoid {
+impl EllipsoidMatrix {
     /// Of semi-axes `radii` (m), turned by `rotation`.
     #[inline]
     pub fn new(radii: Vec3, rotation: Quat) -> Self {
@@ -142,7 +142,7 @@ impl Ellipsoid {
     }
 }
 
-impl Shape for Ellipsoid {
+impl Shape for EllipsoidMatrix {
     type V = Vec3;
 
     #[inline(always)]
@@ -290,7 +290,7 @@ mod tests {
     }
 
     /// The greatest of `n·r − h₁(n) − h₂(n)` over all n of the plane.
-    fn depth_by_search(pair: [&Ellipse; 2], r: Vec2) -> f32 {
+    fn depth_by_search(pair: [&EllipseMatrix; 2], r: Vec2) -> f32 {
         (0..20_000)
             .map(|i| {
                 let (sin, cos) = ops::sin_cos(i as f32 * core::f32::consts::TAU / 20_000.0);
@@ -302,7 +302,7 @@ mod tests {
 
     #[test]
     fn balls_touch_at_the_sum_of_their_radii() {
-        let (a, b) = (Ellipsoid::ball(0.3), Ellipsoid::ball(0.1));
+        let (a, b) = (EllipsoidMatrix::ball(0.3), EllipsoidMatrix::ball(0.1));
         let r = Vec3::new(0.2, 0.1, -0.2);
         let mut share = first_share([0.3, 0.1]);
         let meeting = meet([&a, &b], r, &mut share, 0.0).expect("they overlap");
@@ -318,8 +318,8 @@ mod tests {
     #[test]
     fn an_ellipsoid_touches_a_ball_at_its_tips() {
         let radii = Vec3::new(0.5, 0.2, 0.1);
-        let a = Ellipsoid::new(radii, Quat::from_rotation_z(core::f32::consts::FRAC_PI_2));
-        let b = Ellipsoid::ball(0.05);
+        let a = EllipsoidMatrix::new(radii, Quat::from_rotation_z(core::f32::consts::FRAC_PI_2));
+        let b = EllipsoidMatrix::ball(0.05);
         for (direction, radius) in [(Vec3::Y, 0.5), (Vec3::X, 0.2), (Vec3::Z, 0.1)] {
             let distance = touching_distance([&a, &b], direction);
             assert!((distance - radius - 0.05).abs() < 1e-5, "{direction}: {distance}");
@@ -330,7 +330,7 @@ mod tests {
     fn both_arms_lead_to_the_same_point() {
         let mut draws = Draws(7);
         for _ in 0..200 {
-            let [a, b] = [(); 2].map(|()| Ellipsoid::new(draws.radii(), draws.rotation()));
+            let [a, b] = [(); 2].map(|()| EllipsoidMatrix::new(draws.radii(), draws.rotation()));
             let r = draws.direction() * 0.9;
             let mut share = 0.5;
             let Some(meeting) = meet([&a, &b], r, &mut share, 0.0) else { continue };
@@ -345,7 +345,7 @@ mod tests {
         for (overlap, tolerance) in [(0.01, 0.005), (0.05, 0.02), (0.1, 0.06)] {
             for _ in 0..60 {
                 let turn = |draws: &mut Draws| Quat::from_rotation_z(6.3 * draws.next());
-                let [a, b] = [(); 2].map(|()| Ellipse::new(draws.radii(), turn(&mut draws)));
+                let [a, b] = [(); 2].map(|()| EllipseMatrix::new(draws.radii(), turn(&mut draws)));
                 let (sin, cos) = ops::sin_cos(6.3 * draws.next());
                 let direction = Vec2::new(cos, sin);
                 let r = (1.0 - overlap) * touching_distance([&a, &b], direction) * direction;
@@ -364,7 +364,10 @@ mod tests {
         let mut draws = Draws(3);
         for _ in 0..300 {
             let thin = |draws: &mut Draws| {
-                Ellipse::new(Vec3::new(1.0, 0.05, 1.0), Quat::from_rotation_z(6.3 * draws.next()))
+                EllipseMatrix::new(
+                    Vec3::new(1.0, 0.05, 1.0),
+                    Quat::from_rotation_z(6.3 * draws.next()),
+                )
             };
             let [a, b] = [(); 2].map(|()| thin(&mut draws));
             let (sin, cos) = ops::sin_cos(6.3 * draws.next());
@@ -380,13 +383,13 @@ mod tests {
     #[test]
     fn nonsense_meets_nothing_and_points_are_harmless() {
         let bad = [0.0, -1.0, f32::NAN, f32::INFINITY, f32::MAX, 1e-30, 1e20];
-        let ball = Ellipsoid::ball(0.1);
-        let disc = Ellipse::disc(0.1);
+        let ball = EllipsoidMatrix::ball(0.1);
+        let disc = EllipseMatrix::disc(0.1);
         for a in bad {
             for b in bad {
                 let radii = Vec3::new(a, b, a);
-                let odd = Ellipsoid::new(radii, Quat::from_rotation_x(0.3));
-                let flat = Ellipse::new(radii, Quat::from_rotation_z(0.3));
+                let odd = EllipsoidMatrix::new(radii, Quat::from_rotation_x(0.3));
+                let flat = EllipseMatrix::new(radii, Quat::from_rotation_z(0.3));
                 for r in [0.0, 1e-30, 0.05, 1e30, f32::NAN, f32::INFINITY] {
                     for start in [0.5, 0.0, 1.0, f32::NAN] {
                         let mut share = if start.is_nan() { first_share([a, b]) } else { start };

@@ -1,5 +1,6 @@
 //! Where something stands, and how it moves over a tick.
 
+use super::rotation::unit;
 use bevy::{
     math::{DVec3, Quat, Vec3},
     prelude::{Reflect, Transform},
@@ -20,16 +21,9 @@ impl Pose {
     /// The pose of `transform`, or `None` where a component is not finite or the rotation has no length.
     pub fn new(transform: Transform) -> Option<Self> {
         let Transform { translation, rotation, scale } = transform;
-        let length_squared = rotation.length_squared();
-        let usable = translation.is_finite()
-            && scale.is_finite()
-            && length_squared.is_finite()
-            && length_squared > 1e-6;
-        usable.then(|| Self {
-            translation,
-            rotation: if rotation.is_normalized() { rotation } else { rotation.normalize() },
-            scale,
-        })
+        let finite = translation.is_finite() && scale.is_finite();
+        let rotation = unit(rotation).filter(|_| finite)?;
+        Some(Self { translation, rotation, scale })
     }
 
     /// A point of the pose's frame, in the world (f64, so that nothing is lost far from the origin).

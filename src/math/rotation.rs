@@ -47,6 +47,13 @@ pub fn turned(rotation: Quat, angle: Vec3) -> Quat {
     unit_or(rotation_from_vector(angle) * rotation, rotation)
 }
 
+/// `rotation` at unit length; `None` where it is none: not finite, or without length.
+pub fn unit(rotation: Quat) -> Option<Quat> {
+    let length_squared = rotation.length_squared();
+    let usable = length_squared.is_finite() && length_squared > 1e-6;
+    usable.then(|| if rotation.is_normalized() { rotation } else { rotation.normalize() })
+}
+
 /// The part of `rotation` that turns about z; none where it turns half round about another axis.
 pub fn about_z(rotation: Quat) -> Quat {
     let part = Quat::from_xyzw(0.0, 0.0, rotation.z, rotation.w);
@@ -140,6 +147,16 @@ mod tests {
             }
         }
         assert_eq!(vector_from_rotation(Quat::IDENTITY), Vec3::ZERO);
+    }
+
+    #[test]
+    fn what_is_no_rotation_has_no_unit() {
+        let q = Quat::from_rotation_x(0.4);
+        assert_eq!(unit(q), Some(q));
+        assert!(unit(q * 3.0).expect("has a length").angle_between(q) < 1e-3);
+        for bad in [Quat::NAN, q * 0.0, Quat::from_xyzw(f32::INFINITY, 0.0, 0.0, 1.0), q * 1e30] {
+            assert_eq!(unit(bad), None);
+        }
     }
 
     #[test]

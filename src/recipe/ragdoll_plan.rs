@@ -83,10 +83,6 @@ impl RagdollInput {
             found: None,
         }
     }
-
-    pub fn joined(&self) -> Arc<[[u32; 2]]> {
-        self.joints.iter().map(|joint| joint.bones).collect()
-    }
 }
 
 fn length_unit(world: &World) -> f32 {
@@ -122,7 +118,7 @@ impl SpriteRagdoll {
     pub(super) fn live(&self, world: &World, body: Entity) -> Option<RagdollInput> {
         let known = world.get::<RagdollBones>(body).cloned();
         let known = known.unwrap_or_else(|| recall(self, world, body));
-        Some(RagdollInput::of(known.bones, known.made, length_unit(world)))
+        Some(RagdollInput::of(known.bones, known.joints, length_unit(world)))
     }
 
     /// The torsion of its joints (rad²/J) at this scale, in a world where a metre is `unit` long.
@@ -158,8 +154,7 @@ impl Recipe for SpriteRagdoll {
             known.add(key, found);
         }
         if let Ok(mut body) = world.get_entity_mut(body) {
-            let joints = input.joined();
-            body.insert(RagdollBones { bones: input.bones, joints, made: input.joints });
+            body.insert(RagdollBones { bones: input.bones, joints: input.joints });
         }
     }
 
@@ -422,6 +417,6 @@ fn recall(ragdoll: &SpriteRagdoll, world: &World, body: Entity) -> RagdollBones 
     }
     joints.sort_unstable();
     joints.dedup();
-    let made = joints.iter().map(|pair| BoneJoint { bones: *pair, ..default() }).collect();
-    RagdollBones { bones: bones.into(), joints: joints.into(), made }
+    let joints = joints.into_iter().map(|pair| BoneJoint { bones: pair, ..default() }).collect();
+    RagdollBones { bones: bones.into(), joints }
 }

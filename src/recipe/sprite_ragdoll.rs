@@ -206,16 +206,19 @@ pub struct RagdollBones {
     /// The bones as built, by [`ParticleIndex`](crate::particle::ParticleIndex): mirrored where the
     /// ragdoll is.
     pub bones: Arc<[Bone]>,
-    /// Which of them are joined, by joints or by groups.
-    pub joints: Arc<[[u32; 2]]>,
-    /// The same, with the anchors and limits that they were given.
-    pub(super) made: Arc<[BoneJoint]>,
+    /// Which of them are joined, by joints or by groups, with the anchors and limits that they were given.
+    pub joints: Arc<[BoneJoint]>,
 }
 
 impl RagdollBones {
+    /// The bones that are joined, two and two.
+    pub fn pairs(&self) -> impl Iterator<Item = [u32; 2]> {
+        self.joints.iter().map(|joint| joint.bones)
+    }
+
     /// Bones and joints as a set, to be given names and limits, and saved.
     pub fn set(&self) -> BoneSet {
-        BoneSet { bones: self.bones.to_vec(), joints: self.made.to_vec() }
+        BoneSet { bones: self.bones.to_vec(), joints: self.joints.to_vec() }
     }
 }
 

@@ -13,7 +13,10 @@ use super::{
     types::ConstraintTypes,
 };
 use crate::{
-    math::{ellipsoid, rotation::about_z},
+    math::{
+        ellipsoid,
+        rotation::{about_z, unit},
+    },
     obstacle::Obstacle,
     particle::{BuildOrder, OrientedParticle, Particle, Pinned, PinnedTo, SolverState},
     solver::events::Faulty,
@@ -205,24 +208,16 @@ fn oriented(world: &World, mirror: &mut Mirror, queries: &mut Queries) -> bool {
         };
         let slot = oriented.slot as usize;
         let island = &mut mirror.islands[mirror.island_of[slot] as usize];
-        let usable = state.rotation.is_finite()
-            && state.rotation.length_squared() > 1e-6
-            && state.angular_velocity.is_finite();
-        if !usable {
+        let Some(rotation) = unit(state.rotation).filter(|_| state.angular_velocity.is_finite())
+        else {
             island.bad_input = true;
             continue;
-        }
+        };
         if state.angular_velocity != oriented.angular_velocity {
             island.wake = true;
         }
-        let tilted = oriented.planar && (state.rotation.x, state.rotation.y) != (0.0, 0.0);
-        let rotation = if tilted {
-            about_z(state.rotation)
-        } else if state.rotation.is_normalized() {
-            state.rotation
-        } else {
-            state.rotation.normalize()
-        };
+        let tilted = oriented.planar && (rotation.x, rotation.y) != (0.0, 0.0);
+        let rotation = if tilted { about_z(rotation) } else { rotation };
         // Someone else turned it.
         island.wake |= !mirror.fresh && rotation != oriented.rotation;
         oriented.rotation = rotation;

@@ -37,12 +37,8 @@ impl Region {
         let rect = rect.intersect(whole);
         let size = rect.size();
         // A grid over more than any texture would only take time.
-        let is_sound = size.is_finite() && size.cmpgt(Vec2::ZERO).all() && size.max_element() < 1e5;
-        (is_sound && rect.min.is_finite() && texture.cmpgt(Vec2::ZERO).all()).then_some(Self {
-            rect,
-            texture,
-            flip,
-        })
+        let is_sound = size.cmpgt(Vec2::ZERO).all() && size.max_element() < 1e5;
+        is_sound.then_some(Self { rect, texture, flip })
     }
 
     /// From a place on the picture as drawn (pixels, y down) to one on the texture (pixels).

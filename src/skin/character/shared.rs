@@ -247,15 +247,15 @@ impl SharedSkins {
         };
         let numbers = of_picture.into_iter().chain([height, spacing]);
         let numbers = numbers.chain(shapes.iter().flat_map(of_bone)).map(f32::to_bits).collect();
-        let key =
-            Key { texture: ragdoll.texture.id(), flip, numbers, joints: bones.joints.clone() };
+        let joints: Arc<[[u32; 2]]> = bones.pairs().collect();
+        let key = Key { texture: ragdoll.texture.id(), flip, numbers, joints: joints.clone() };
         if let Some(known) = self.0.get(&key).and_then(Weak::upgrade) {
             return Some(known);
         }
         let silhouette = region.silhouette(image, &shapes, height);
-        let binding = weights::bind_picture(&silhouette, height, spacing, &shapes, &bones.joints);
+        let binding = weights::bind_picture(&silhouette, height, spacing, &shapes, &joints);
         let skin = Arc::new(SharedSkin {
-            binding: Arc::new(SkinBinding::new(&region, binding, shapes.len(), &bones.joints)),
+            binding: Arc::new(SkinBinding::new(&region, binding, shapes.len(), &joints)),
             texture: ragdoll.texture.clone(),
             drawn: OnceLock::new(),
             stale: AtomicBool::new(false),

@@ -49,7 +49,7 @@ use bevy::{
 };
 use blocks::{BLOCK, Block, look_up, look_up_all, neighbourly_order};
 use near::{NearPiece, Pair, body_place};
-use turning::{TurningHit, merge_turning, turning_velocities};
+use turning::{TurningHit, turning_velocities};
 
 /// Greatest speed at which overlap that was there before a substep is corrected (m/s).
 const MAX_DEPENETRATION_SPEED: f32 = 3.0;
@@ -329,7 +329,7 @@ pub(super) fn note_approach(view: &mut IslandView<'_>, time: &StepTime) {
     if view.contacts.repeated {
         merge(&mut hits, &view.contacts.near);
         let mut turning = core::mem::take(&mut view.contacts.turning);
-        merge_turning(&mut turning, &view.contacts.near);
+        merge(&mut turning, &view.contacts.near);
         view.contacts.turning = turning;
     }
     for hit in &mut hits {
@@ -341,16 +341,36 @@ pub(super) fn note_approach(view: &mut IslandView<'_>, time: &StepTime) {
     view.contacts.hits = hits;
 }
 
-/// Several iterations find the same contact again: their corrections add up.
-fn merge(hits: &mut Vec<Hit>, near: &[NearPiece]) {
-    hits.sort_by_key(|hit| (hit.particle, near[hit.near as usize].number));
+/// A contact that several iterations may find again.
+trait Repeated {
+    /// The particle, the near piece, and the normal.
+    fn place(&self) -> (u32, u32, Vec3A);
+    /// Takes over what a later iteration did there.
+    fn add(&mut self, later: &Self);
+}
+
+impl Repeated for Hit {
+    fn place(&self) -> (u32, u32, Vec3A) {
+        (self.particle, self.near, self.normal)
+    }
+
+    fn add(&mut self, later: &Self) {
+        self.correction += later.correction;
+        self.normal = later.normal;
+    }
+}
+
+/// Several iterations find the same contact again: their corrections add up, the approach is the first's.
+fn merge<H: Repeated>(hits: &mut Vec<H>, near: &[NearPiece]) {
+    hits.sort_by_key(|hit| {
+        let (particle, piece, _) = hit.place();
+        (particle, near[piece as usize].number)
+    });
     hits.dedup_by(|later, hit| {
-        let same = later.particle == hit.particle
-            && later.near == hit.near
-            && later.normal.dot(hit.normal) > 0.99;
+        let ((p, n, normal), (q, m, other)) = (later.place(), hit.place());
+        let same = (p, n) == (q, m) && normal.dot(other) > 0.99;
         if same {
-            hit.correction += later.correction;
-            hit.normal = later.normal;
+            hit.add(later);
         }
         same
     });

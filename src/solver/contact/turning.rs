@@ -19,7 +19,7 @@
 //! pivoting about the normal, and turning about an axis by 1 − (b/a)² of the radii across it. What is
 //! round about its axis rolls on.
 
-use super::{IslandContacts, ellipsoid::LEAST_TURN, near::NearPiece};
+use super::{IslandContacts, Repeated, ellipsoid::LEAST_TURN};
 use crate::{
     constraint::Oriented,
     obstacle::Friction,
@@ -47,19 +47,15 @@ pub(super) struct TurningHit {
     pub approach: f32,
 }
 
-/// Several iterations find the same contact again: their corrections add up, the approach is the first's.
-pub(super) fn merge_turning(hits: &mut Vec<TurningHit>, near: &[NearPiece]) {
-    hits.sort_by_key(|hit| (hit.particle, near[hit.near as usize].number));
-    hits.dedup_by(|later, hit| {
-        let same = later.particle == hit.particle
-            && later.near == hit.near
-            && later.normal.dot(hit.normal) > 0.99;
-        if same {
-            hit.push += later.push;
-            (hit.normal, hit.lever) = (later.normal, later.lever);
-        }
-        same
-    });
+impl Repeated for TurningHit {
+    fn place(&self) -> (u32, u32, Vec3A) {
+        (self.particle, self.near, self.normal)
+    }
+
+    fn add(&mut self, later: &Self) {
+        self.push += later.push;
+        (self.normal, self.lever) = (later.normal, later.lever);
+    }
 }
 
 /// How a particle answers to impulses at a point.

@@ -26,7 +26,7 @@ use super::pairs::{NONE, any_direction, closest};
 use crate::{
     constraint::OldPositions,
     math::{
-        ellipsoid_pair::{Ellipse, Ellipsoid, Meeting, first_share, meet},
+        ellipsoid_pair::{EllipseMatrix, EllipsoidMatrix, Meeting, first_share, meet},
         rotation::turned,
     },
     obstacle::Friction,
@@ -441,17 +441,17 @@ impl Turnable<'_> {
 }
 
 /// The shape of an end as it is now.
-fn ellipse(end: &End, oriented: &[Oriented]) -> Ellipse {
+fn ellipse(end: &End, oriented: &[Oriented]) -> EllipseMatrix {
     match oriented.get(end.turning as usize) {
-        Some(oriented) => Ellipse::new(oriented.radii, oriented.rotation),
-        None => Ellipse::disc(end.radius),
+        Some(oriented) => EllipseMatrix::new(oriented.radii, oriented.rotation),
+        None => EllipseMatrix::disc(end.radius),
     }
 }
 
-fn ellipsoid(end: &End, oriented: &[Oriented]) -> Ellipsoid {
+fn ellipsoid(end: &End, oriented: &[Oriented]) -> EllipsoidMatrix {
     match oriented.get(end.turning as usize) {
-        Some(oriented) => Ellipsoid::new(oriented.radii, oriented.rotation),
-        None => Ellipsoid::ball(end.radius),
+        Some(oriented) => EllipsoidMatrix::new(oriented.radii, oriented.rotation),
+        None => EllipsoidMatrix::ball(end.radius),
     }
 }
 
@@ -550,10 +550,10 @@ pub(super) fn overlap_at_rest(
         .map(|end| oriented.get(end.turning as usize).map_or(Vec3::splat(end.radius), |o| o.radii));
     let mut share = pair.share;
     let gap = if pair.flat {
-        let [a, b] = [0, 1].map(|end| Ellipse::new(radii[end], rotations[end]));
+        let [a, b] = [0, 1].map(|end| EllipseMatrix::new(radii[end], rotations[end]));
         meet([&a, &b], r.truncate(), &mut share, 0.0).map(|met| met.gap)
     } else {
-        let [a, b] = [0, 1].map(|end| Ellipsoid::new(radii[end], rotations[end]));
+        let [a, b] = [0, 1].map(|end| EllipsoidMatrix::new(radii[end], rotations[end]));
         meet([&a, &b], r, &mut share, 0.0).map(|met| met.gap)
     };
     gap.map_or(0.0, |gap| (-gap).max(0.0))
