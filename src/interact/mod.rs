@@ -6,6 +6,10 @@ mod gizmos;
 mod grab;
 
 #[cfg(feature = "gizmos")]
-pub use gizmos::{AxisGizmos, ConstraintGizmos, GizmoPlugin, ParticleGizmos};
+pub use gizmos::{
+    AxisGizmos, ColorGizmos, ConstraintGizmos, ContactGizmos, EllipsoidGizmos, GizmoPlugin,
+    GroupGizmos, IslandGizmos, ParticleGizmos, SleepGizmos, StrainGizmos, SurfaceGizmos, VIEWS,
+    VelocityGizmos, View,
+};
 #[cfg(feature = "picking")]
 pub use grab::{GrabPlugin, GrabSettings, Grabbed, HeldBy, Released};

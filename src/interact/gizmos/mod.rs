@@ -10,6 +10,34 @@
 //! }
 //! ```
 
+mod axis;
+mod color;
+mod constraint;
+mod contact;
+mod ellipsoid;
+mod group;
+mod island;
+mod particle;
+mod sleep;
+mod strain;
+mod surface;
+mod velocity;
+mod view;
+
+pub use axis::AxisGizmos;
+pub use color::ColorGizmos;
+pub use constraint::ConstraintGizmos;
+pub use contact::ContactGizmos;
+pub use ellipsoid::EllipsoidGizmos;
+pub use group::GroupGizmos;
+pub use island::IslandGizmos;
+pub use particle::ParticleGizmos;
+pub use sleep::SleepGizmos;
+pub use strain::StrainGizmos;
+pub use surface::SurfaceGizmos;
+pub use velocity::VelocityGizmos;
+pub use view::{VIEWS, View};
+
 use crate::{
     constraint::{Attachment, DistanceConstraint},
     particle::{Particle, ParticleIndex, ParticleOf},
@@ -29,8 +57,17 @@ impl Plugin for GizmoPlugin {
             return;
         }
         let off = || GizmoConfig { enabled: false, ..default() };
-        app.insert_gizmo_config(ConstraintGizmos::default(), off())
+        app.insert_gizmo_config(SurfaceGizmos::default(), off())
+            .insert_gizmo_config(ConstraintGizmos::default(), off())
             .insert_gizmo_config(ParticleGizmos::default(), off())
+            .insert_gizmo_config(EllipsoidGizmos::default(), off())
+            .insert_gizmo_config(GroupGizmos::default(), off())
+            .insert_gizmo_config(StrainGizmos::default(), off())
+            .insert_gizmo_config(ContactGizmos::default(), off())
+            .insert_gizmo_config(IslandGizmos::default(), off())
+            .insert_gizmo_config(ColorGizmos::default(), off())
+            .insert_gizmo_config(VelocityGizmos::default(), off())
+            .insert_gizmo_config(SleepGizmos::default(), off())
             .insert_gizmo_config(AxisGizmos::default(), off())
             .add_systems(
                 PostUpdate,
@@ -43,56 +80,6 @@ impl Plugin for GizmoPlugin {
                     .after(PliantSystems::PlacePins)
                     .after(TransformSystems::Propagate),
             );
-    }
-}
-
-/// Distance constraints as lines.
-#[derive(GizmoConfigGroup, Reflect, Clone, Debug)]
-#[reflect(Default)]
-pub struct ConstraintGizmos {
-    /// Colour of the lines. Default: dark grey.
-    pub color: Color,
-}
-
-impl Default for ConstraintGizmos {
-    fn default() -> Self {
-        Self { color: Color::srgb_u8(0x66, 0x66, 0x66) }
-    }
-}
-
-/// Particles as dots.
-#[derive(GizmoConfigGroup, Reflect, Clone, Debug)]
-#[reflect(Default)]
-pub struct ParticleGizmos {
-    /// Radius of a dot (m). Default: 0.025.
-    pub radius: f32,
-    /// Colour of a dot. Default: blue.
-    pub color: Color,
-    /// Colour of particles that an attachment holds, drawn three times as large. Default: red.
-    pub held_color: Color,
-}
-
-impl Default for ParticleGizmos {
-    fn default() -> Self {
-        Self {
-            radius: 0.025,
-            color: Color::srgb(0.0, 0.0, 1.0),
-            held_color: Color::srgb(1.0, 0.0, 0.0),
-        }
-    }
-}
-
-/// The world's x axis in red, y in green and z in blue, a metre long.
-#[derive(GizmoConfigGroup, Reflect, Clone, Debug)]
-#[reflect(Default)]
-pub struct AxisGizmos {
-    /// Length of each axis (m). Default: 1.
-    pub length: f32,
-}
-
-impl Default for AxisGizmos {
-    fn default() -> Self {
-        Self { length: 1.0 }
     }
 }
 
