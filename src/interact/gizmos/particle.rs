@@ -1,5 +1,12 @@
 //! Particles as dots.
 
+use super::{
+    dots::Cameras,
+    pen::{Pen, positive},
+    plugin::ViewGroup,
+    points::Drawn,
+};
+use crate::constraint::Attachment;
 use bevy::prelude::*;
 
 /// Particles as dots.
@@ -20,6 +27,40 @@ impl Default for ParticleGizmos {
             radius: 0.025,
             color: Color::srgb(0.0, 0.0, 1.0),
             held_color: Color::srgb(1.0, 0.0, 0.0),
+        }
+    }
+}
+
+impl ViewGroup for ParticleGizmos {
+    const DEPTH_BIAS: f32 = -0.002;
+
+    fn scale_lengths(&mut self, unit: f32) {
+        self.radius *= unit;
+    }
+}
+
+/// Draws dots: all that are not held, then the points that are.
+pub(super) fn draw_particles(
+    drawn: Drawn,
+    attachments: Query<&Attachment>,
+    cameras: Cameras,
+    mut gizmos: Gizmos<ParticleGizmos>,
+) {
+    let Some(radius) = positive(gizmos.config_ext.radius) else { return };
+    let color = gizmos.config_ext.color.to_linear();
+    let held_color = gizmos.config_ext.held_color.to_linear();
+    let dots = cameras.dots(gizmos.config);
+    let mut pen = Pen::new(&mut gizmos);
+    let mut held: Vec<Entity> = attachments.iter().map(|a| a.particle).collect();
+    held.sort_unstable();
+    for point in drawn.points.iter() {
+        if held.binary_search(&point.entity).is_err() {
+            dots.draw(&mut pen, point.position, radius, color);
+        }
+    }
+    for attachment in &attachments {
+        if let Some(at) = drawn.point(attachment.particle, attachment.point) {
+            dots.draw(&mut pen, at, 3.0 * radius, held_color);
         }
     }
 }
