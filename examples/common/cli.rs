@@ -5,7 +5,7 @@ use std::{ffi::OsString, path::PathBuf};
 
 use bevy::prelude::*;
 
-use super::Example;
+use super::{Example, views};
 
 /// Frames of a run that nobody watches, unless told otherwise.
 const DEFAULT_FRAMES: u32 = 600;
@@ -157,6 +157,8 @@ pub struct Args {
     pub report: Option<PathBuf>,
     /// Whether the scene may show its panel.
     pub panel: bool,
+    /// Which of [`VIEWS`](bevy_pliant::interact::VIEWS) are shown from the start, by place.
+    pub views: Vec<usize>,
     /// Size of the window or picture (px). Default: 1280 × 720.
     pub size: UVec2,
     scene: Vec<(&'static str, Value)>,
@@ -234,6 +236,7 @@ pub fn parse(
         screenshot: None,
         report: None,
         panel: true,
+        views: Vec::new(),
         size: UVec2::new(1280, 720),
         scene: example.options.iter().map(|option| (option.name, option.default_value())).collect(),
     };
@@ -271,7 +274,7 @@ pub fn parse(
             }
             continue;
         }
-        let known = matches!(name, "frames" | "screenshot" | "report" | "size");
+        let known = matches!(name, "frames" | "screenshot" | "report" | "size" | "view");
         if scene.is_none() && !known {
             return Err(format!("--{name}: no such option"));
         }
@@ -284,6 +287,7 @@ pub fn parse(
             (_, "frames") => args.frames = Some(whole(name, &value, &(1..=MAX_FRAMES))?),
             (_, "screenshot") => args.screenshot = Some(picture(&value)?),
             (_, "report") => args.report = Some(value.into()),
+            (_, "view") => args.views = views::parse(&value)?,
             _ => args.size = size(&value)?,
         }
     }
@@ -329,6 +333,7 @@ fn help(example: &Example) -> String {
         ("--screenshot PATH.png", "save the last frame"),
         ("--report PATH.json", "write the run's numbers at exit; - prints them"),
         ("--size WxH", "size of window or picture in pixels (1280x720)"),
+        ("--view NAME,NAME", "what is shown from the start: surface, lines, dots, strain ..."),
         ("--no-panel", "hide the panel"),
         ("--help", "show this"),
     ];
@@ -375,6 +380,8 @@ mod tests {
         assert_eq!((args.count("columns"), args.real("wind")), (5, 0.0));
         assert!(args.flag("torn") && args.panel && !args.headless);
         assert_eq!(args.size, UVec2::new(64, 32));
+        assert_eq!(args.views, [0usize; 0]);
+        assert_eq!(run(&["--view", "surface,graph-colours"]).unwrap().views, [0, 8]);
     }
 
     #[test]
@@ -426,6 +433,8 @@ mod tests {
             &["--screenshot", "picture"],
             &["--size", "1280"],
             &["--size", "0x0"],
+            &["--view", "sprain"],
+            &["--view", "strain,"],
             &["--size", "9999999x3"],
             &["--sail", "3"],
             &["--"],

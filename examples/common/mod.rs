@@ -35,6 +35,7 @@
 //! * [`stage2d`]: a flat scene in metres, with walls at the edges of the picture.
 //! * [`stage`]: floor, backdrop and lights for pictures of cloth.
 //! * [`texture`]: tiled textures with mip levels.
+//! * [`views`]: what `--view` shows from the start.
 #![allow(
     clippy::allow_attributes,
     dead_code,
@@ -52,6 +53,7 @@ pub mod report;
 pub mod stage;
 pub mod stage2d;
 pub mod texture;
+pub mod views;
 
 pub use camera::{CameraRest, FlatCamera, OrbitCamera};
 pub use cli::{Args, Opt};
@@ -97,6 +99,7 @@ impl Example {
                 frames::FramesPlugin,
                 camera::CameraControlPlugin,
                 texture::MipmapPlugin,
+                views::ViewsPlugin,
             ));
         app
     }

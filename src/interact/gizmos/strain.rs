@@ -56,7 +56,7 @@ impl StrainGizmos {
 
     /// The range as it is used.
     fn range(&self) -> f32 {
-        if self.range > LEAST_RANGE { self.range } else { LEAST_RANGE }
+        if self.range > LEAST_RANGE { self.range.min(f32::MAX) } else { LEAST_RANGE }
     }
 
     /// The colour of this part of the range, −1 to 1.

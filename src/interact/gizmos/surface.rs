@@ -41,11 +41,11 @@ pub(super) struct Edges {
 
 impl Edges {
     /// The edges of these triangles.
-    fn of(&mut self, corners: impl Iterator<Item = u32> + Clone) -> &[[u32; 2]] {
+    fn of(&mut self, corners: &[u32]) -> &[[u32; 2]] {
         self.seen = true;
-        if !self.corners.iter().copied().eq(corners.clone()) {
+        if self.corners != corners {
             self.corners.clear();
-            self.corners.extend(corners);
+            self.corners.extend_from_slice(corners);
             self.edges.clear();
             for [a, b, c] in self.corners.as_chunks::<3>().0 {
                 for [from, to] in [[a, b], [b, c], [c, a]] {
@@ -80,7 +80,7 @@ pub(super) fn draw_surfaces(
             pose.positions.get(index as usize).copied().filter(|at| there && at.is_finite())
         };
         let triangles = surface.map_or(&[][..], |surface| &surface.triangles);
-        let edges = known.entry(body).or_default().of(triangles.as_flattened().iter().copied());
+        let edges = known.entry(body).or_default().of(triangles.as_flattened());
         let segments = line.map_or(&[][..], |line| &line.segments);
         for [a, b] in edges.iter().chain(segments) {
             if let (Some(a), Some(b)) = (at(*a), at(*b)) {
@@ -95,10 +95,11 @@ pub(super) fn draw_surfaces(
 mod drawn {
     use super::{Edges, Pen};
     use crate::recipe::ClothMesh;
-    use crate::skin::{CharacterSkin, DerivedMesh, MeshSkin};
+    use crate::skin::{CharacterSkin, DerivedMesh};
+    use alloc::borrow::Cow;
     use bevy::{
         ecs::{entity::EntityHashMap, system::SystemParam},
-        mesh::VertexAttributeValues,
+        mesh::{Indices, VertexAttributeValues},
         prelude::*,
     };
 
@@ -128,14 +129,14 @@ mod drawn {
                 let frame = frame.affine();
                 points.clear();
                 points.extend(positions.iter().map(|p| frame.transform_point3(Vec3::from(*p))));
-                let edges = known.entry(entity).or_default().of(corners);
+                let edges = known.entry(entity).or_default().of(&corners);
                 draw_edges(edges, &points, color, pen);
             }
             for (entity, skin, frame) in &self.characters {
                 let height = frame.translation().z;
                 points.clear();
                 points.extend(skin.deform().map(|at| at.extend(height)));
-                let corners = skin.binding().triangles.as_flattened().iter().copied();
+                let corners = skin.binding().triangles.as_flattened();
                 let edges = known.entry(entity).or_default().of(corners);
                 draw_edges(edges, &points, color, pen);
             }
@@ -143,12 +144,15 @@ mod drawn {
     }
 
     /// Positions and corners of a mesh of triangles.
-    fn read(mesh: &Mesh) -> Option<(&[[f32; 3]], impl Iterator<Item = u32> + Clone)> {
+    fn read(mesh: &Mesh) -> Option<(&[[f32; 3]], Cow<'_, [u32]>)> {
         let positions = match mesh.try_attribute(Mesh::ATTRIBUTE_POSITION).ok()? {
             VertexAttributeValues::Float32x3(positions) => positions,
             _ => return None,
         };
-        let corners = mesh.try_indices().ok()?.iter().map(|corner| corner as u32);
+        let corners = match mesh.try_indices().ok()? {
+            Indices::U32(corners) => Cow::Borrowed(&corners[..]),
+            Indices::U16(corners) => corners.iter().map(|corner| u32::from(*corner)).collect(),
+        };
         Some((positions, corners))
     }
 
@@ -175,9 +179,9 @@ mod tests {
         let mut edges = Edges::default();
         let square = [0, 1, 2, 2, 1, 3];
         let outline = [[0, 1], [0, 2], [1, 2], [1, 3], [2, 3]];
-        assert_eq!(edges.of(square.into_iter()), outline);
-        assert_eq!(edges.of(square.into_iter()), outline);
-        assert_eq!(edges.of([3, 1, 2].into_iter()), [[1, 2], [1, 3], [2, 3]]);
-        assert_eq!(edges.of([].into_iter()), [[0u32; 2]; 0]);
+        assert_eq!(edges.of(&square), outline);
+        assert_eq!(edges.of(&square), outline);
+        assert_eq!(edges.of(&[3, 1, 2]), [[1, 2], [1, 3], [2, 3]]);
+        assert_eq!(edges.of(&[]), [[0u32; 2]; 0]);
     }
 }
