@@ -5,7 +5,7 @@ use crate::{
     constraint::{
         BendingConstraint, DistanceConstraint, JointConstraint, TetherConstraint, TorsionConstraint,
     },
-    solver::SolverView,
+    solver::{SolverDiagnostics, SolverView},
 };
 use bevy::prelude::*;
 
@@ -32,25 +32,58 @@ impl ViewGroup for ColorGizmos {
     const DEPTH_BIAS: f32 = -0.0015;
 }
 
+/// Colours of constraints by the index of their entity, as long as nothing is compiled anew.
+#[derive(Debug, Default)]
+pub(super) struct KnownColors {
+    compilation: u64,
+    colors: Vec<(Entity, LinearRgba)>,
+    palette: Palette,
+}
+
+impl KnownColors {
+    /// Forgets what is not so any more.
+    fn follow(&mut self, diagnostics: &SolverDiagnostics) {
+        if self.compilation != diagnostics.compilations {
+            self.compilation = diagnostics.compilations;
+            self.colors.clear();
+        }
+    }
+
+    /// The colour of a constraint; one without a number has `none`.
+    fn get(&mut self, constraint: Entity, view: &SolverView, none: LinearRgba) -> LinearRgba {
+        let index = constraint.index_u32() as usize;
+        if index >= self.colors.len() {
+            self.colors.resize(index + 1, (Entity::PLACEHOLDER, none));
+        }
+        let known = &mut self.colors[index];
+        if known.0 != constraint {
+            let Some(number) = view.color_of(constraint) else { return none };
+            *known = (constraint, self.palette.color(number));
+        }
+        known.1
+    }
+}
+
 /// Draws constraints by colour.
 pub(super) fn draw_colors(
     view: SolverView,
+    diagnostics: Res<SolverDiagnostics>,
     distances: Query<(Entity, &DistanceConstraint)>,
     joints: Query<(Entity, &JointConstraint)>,
     torsions: Query<(Entity, &TorsionConstraint)>,
     bendings: Query<(Entity, &BendingConstraint)>,
     tethers: Query<(Entity, &TetherConstraint)>,
     points: Res<Points>,
-    palette: Local<Palette>,
+    mut known: Local<KnownColors>,
     mut gizmos: Gizmos<ColorGizmos>,
 ) {
     let settings = gizmos.config_ext;
     let none = settings.none.to_linear();
+    known.follow(&diagnostics);
     let mut pen = Pen::new(&mut gizmos);
     let mut draw = |constraint: Entity, particles: [Entity; 2]| {
         if let Some([a, b]) = points.pair(particles) {
-            let color = view.color_of(constraint).map_or(none, |color| palette.color(color));
-            pen.line(a, b, color);
+            pen.line(a, b, known.get(constraint, &view, none));
         }
     };
     distances.iter().for_each(|(entity, distance)| draw(entity, distance.particles));

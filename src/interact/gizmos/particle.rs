@@ -6,7 +6,7 @@ use super::{
     plugin::ViewGroup,
     points::Drawn,
 };
-use crate::constraint::Attachment;
+use crate::constraint::{Attachment, SurfaceAttachment};
 use bevy::prelude::*;
 
 /// Particles as dots.
@@ -17,7 +17,8 @@ pub struct ParticleGizmos {
     pub radius: f32,
     /// Colour of a dot. Default: blue.
     pub color: Color,
-    /// Colour of particles that an attachment holds, drawn three times as large. Default: red.
+    /// Colour of particles, and of points of surfaces, that an attachment holds, drawn three times as large.
+    /// Default: red.
     pub held_color: Color,
 }
 
@@ -43,6 +44,7 @@ impl ViewGroup for ParticleGizmos {
 pub(super) fn draw_particles(
     drawn: Drawn,
     attachments: Query<&Attachment>,
+    surfaces: Query<&SurfaceAttachment>,
     cameras: Cameras,
     mut gizmos: Gizmos<ParticleGizmos>,
 ) {
@@ -58,9 +60,21 @@ pub(super) fn draw_particles(
             dots.draw(&mut pen, point.position, radius, color);
         }
     }
-    for attachment in &attachments {
-        if let Some(at) = drawn.point(attachment.particle, attachment.point) {
-            dots.draw(&mut pen, at, 3.0 * radius, held_color);
-        }
+    let of_particles = attachments.iter().map(|held| drawn.point(held.particle, held.point));
+    for at in of_particles.chain(surfaces.iter().map(|held| surface_point(held, &drawn))).flatten()
+    {
+        dots.draw(&mut pen, at, 3.0 * radius, held_color);
     }
+}
+
+/// Where the point of a surface that is held is drawn (m, world).
+fn surface_point(held: &SurfaceAttachment, drawn: &Drawn) -> Option<Vec3> {
+    let (mut sum, mut weights) = (Vec3::ZERO, 0.0);
+    for part in &held.parts {
+        let arm = drawn.rotation(part.particle).map_or(part.point, |turn| turn * part.point);
+        sum += part.weight * (drawn.points.get(part.particle)? + arm);
+        weights += part.weight;
+    }
+    let at = sum / weights;
+    at.is_finite().then_some(at)
 }

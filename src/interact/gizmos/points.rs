@@ -30,11 +30,6 @@ impl Points {
         self.points.iter()
     }
 
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.points.len()
-    }
-
     /// Where the particle at a place is drawn (m, world); the origin, if there is none.
     #[inline]
     pub fn at(&self, place: usize) -> Vec3 {
@@ -166,12 +161,12 @@ mod tests {
         assert_eq!(points.get(nowhere), None);
         assert_eq!(points.get(drawn), Some(Vec3::Y));
         assert_eq!(points.pair([drawn, extra]), Some([Vec3::Y, Vec3::Z]));
-        assert_eq!(points.len(), 3);
+        assert_eq!(points.iter().len(), 3);
 
         world.entity_mut(body).insert(Disabled);
         place(&mut world);
         assert_eq!(world.resource::<Points>().get(drawn), None);
-        assert_eq!(world.resource::<Points>().len(), 1);
+        assert_eq!(world.resource::<Points>().iter().len(), 1);
     }
 
     #[test]

@@ -60,10 +60,13 @@ pub(super) fn draw_velocities(
         let Some(from) = points.get(entity) else { continue };
         let arrow = particle.velocity * time;
         let to = from + arrow;
-        if !(arrow.length_squared() >= least * least && to.is_finite()) {
+        let length = arrow.length();
+        if !(length >= least && length.is_finite() && to.is_finite()) {
             continue;
         }
-        let side = arrow.cross(view).normalize_or(arrow.any_orthonormal_vector()) * arrow.length();
+        let along = arrow / length;
+        let side = along.cross(view).try_normalize();
+        let side = length * side.unwrap_or_else(|| along.any_orthonormal_vector());
         pen.gradient(from, to, faded, color);
         for side in [side, -side] {
             pen.line(to, to - HEAD.x * arrow + HEAD.y * side, color);
