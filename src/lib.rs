@@ -28,7 +28,8 @@ pub mod prelude {
         constraint::{
             Attachment, AttachmentBroken, BendingConstraint, ConstraintOf, Constraints,
             DistanceConstraint, GroupKind, GroupMember, JointConstraint, JointLimits,
-            OrientationUpdate, ShapeMatchingConstraint, TetherConstraint, TorsionConstraint,
+            OrientationUpdate, ShapeMatchingConstraint, SurfaceAttachment, SurfacePart,
+            TetherConstraint, TorsionConstraint,
         },
         obstacle::{ContactLayers, Friction, Obstacle, ObstacleShape, TriangleMesh},
         particle::{
@@ -41,11 +42,11 @@ pub mod prelude {
             RagdollStyle, Rebuild, Rope, RopePins, SoftMaterial, SpriteRagdoll,
         },
         solver::{
-            AddConstraint, Air, AppliedForce, ApplyAngularImpulse, ApplyImpulse,
+            Activity, AddConstraint, Air, AppliedForce, ApplyAngularImpulse, ApplyImpulse,
             ApplyRadialImpulse, BodyFault, BodySettings, ContactBegan, ContactEnded,
             EllipsoidContact, ParticleFinder, PliantSystems, ProjectionOrder, Settle, SolverClock,
-            SolverControl, SolverDiagnostics, SolverSettings, Teleport, Turbulence, WindShape,
-            WindZone,
+            SolverControl, SolverDiagnostics, SolverSettings, SolverView, Stage, Teleport,
+            Turbulence, WindShape, WindZone,
         },
     };
 }
@@ -55,6 +56,7 @@ pub mod prelude {
 /// | plugin | feature | does |
 /// |---|---|---|
 /// | [`SolverPlugin`] | | moves particles |
+/// | [`PliantDiagnosticsPlugin`](solver::PliantDiagnosticsPlugin) | | tells Bevy's `DiagnosticsStore` |
 /// | [`RecipePlugin`](recipe::RecipePlugin) | | builds bodies |
 /// | `SkinPlugin` | `render` | draws bodies |
 /// | `GrabPlugin` | `picking` | lets pointers grab particles |
@@ -89,7 +91,10 @@ impl PliantPlugins {
 
 impl PluginGroup for PliantPlugins {
     fn build(self) -> PluginGroupBuilder {
-        let group = PluginGroupBuilder::start::<Self>().add(self.solver).add(recipe::RecipePlugin);
+        let group = PluginGroupBuilder::start::<Self>()
+            .add(self.solver)
+            .add(solver::PliantDiagnosticsPlugin)
+            .add(recipe::RecipePlugin);
         #[cfg(feature = "render")]
         let group = group.add(skin::SkinPlugin);
         #[cfg(feature = "picking")]

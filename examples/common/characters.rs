@@ -1,7 +1,10 @@
 //! Ragdolls in the plane: what the examples do with them and how they show them.
 
-use bevy::{math::Isometry2d, prelude::*};
-use bevy_pliant::{prelude::*, skin::CharacterSkin};
+use bevy::prelude::*;
+use bevy_pliant::{
+    interact::{EllipsoidGizmos, GroupGizmos, SurfaceGizmos},
+    prelude::*,
+};
 
 use super::Args;
 
@@ -17,7 +20,7 @@ pub const SHOW: super::Opt = super::Opt::choice(
 ///
 /// | key | does |
 /// |---|---|
-/// | `B` | shows or hides the bones, as ellipses, and their joints, as dots |
+/// | `B` | shows or hides the bones, as ellipses, and what joins them |
 /// | `M` | shows or hides the mesh of the skin |
 /// | `R` | restarts every body |
 /// | `T` | tosses every ragdoll |
@@ -29,19 +32,19 @@ pub struct CharactersPlugin {
 
 impl Plugin for CharactersPlugin {
     fn build(&self, app: &mut App) {
-        app.insert_resource(self.views)
-            .add_systems(Startup, |mut store: ResMut<GizmoConfigStore>| {
-                store.config_mut::<DefaultGizmoConfigGroup>().0.line.width = 1.5;
-            })
-            .add_systems(Update, (keys, toss))
-            .add_systems(PostUpdate, (draw_skins, draw_bones).chain().after(PliantSystems::Skin));
+        let Views { bones, skin } = self.views;
+        app.add_systems(Startup, move |mut store: ResMut<GizmoConfigStore>| {
+            show_bones(&mut store, bones);
+            show_skin(&mut store, skin);
+        })
+        .add_systems(Update, (keys, toss));
     }
 }
 
-/// What is shown over the pictures.
-#[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What is shown over the pictures from the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Views {
-    /// The bones.
+    /// The bones and what joins them.
     pub bones: bool,
     /// The mesh of the skin.
     pub skin: bool,
@@ -55,18 +58,29 @@ impl Views {
     }
 }
 
+fn show_bones(store: &mut GizmoConfigStore, shown: bool) {
+    store.config_mut::<EllipsoidGizmos>().0.enabled = shown;
+    store.config_mut::<GroupGizmos>().0.enabled = shown;
+}
+
+fn show_skin(store: &mut GizmoConfigStore, shown: bool) {
+    store.config_mut::<SurfaceGizmos>().0.enabled = shown;
+}
+
 fn keys(
     keys: Res<ButtonInput<KeyCode>>,
-    mut views: ResMut<Views>,
+    mut store: ResMut<GizmoConfigStore>,
     bodies: Query<Entity, With<Particles>>,
     mut commands: Commands,
     mut exit: MessageWriter<AppExit>,
 ) {
     if keys.just_pressed(KeyCode::KeyB) {
-        views.bones = !views.bones;
+        let shown = store.config::<EllipsoidGizmos>().0.enabled;
+        show_bones(&mut store, !shown);
     }
     if keys.just_pressed(KeyCode::KeyM) {
-        views.skin = !views.skin;
+        let shown = store.config::<SurfaceGizmos>().0.enabled;
+        show_skin(&mut store, !shown);
     }
     if keys.just_pressed(KeyCode::KeyR) {
         bodies.iter().for_each(|entity| commands.trigger(Rebuild { entity }));
@@ -117,46 +131,6 @@ pub fn throw(
             particle.velocity = velocity.extend(0.0) + turn * Vec3::new(-arm.y, arm.x, 0.0);
             oriented.angular_velocity = Vec3::Z * turn;
         }
-    }
-}
-
-/// The triangles of the skins as lines.
-fn draw_skins(views: Res<Views>, skins: Query<&CharacterSkin>, mut gizmos: Gizmos) {
-    if !views.skin {
-        return;
-    }
-    let color = Color::srgba(0.05, 0.12, 0.25, 0.3);
-    for skin in &skins {
-        let corners: Vec<Vec2> = skin.deform().collect();
-        for &[a, b, c] in &skin.binding().triangles {
-            // Each inner edge is met once in either direction.
-            for [from, to] in [[a, b], [b, c], [c, a]].into_iter().filter(|[from, to]| from < to) {
-                gizmos.line_2d(corners[from as usize], corners[to as usize], color);
-            }
-        }
-    }
-}
-
-/// Bones as ellipses, joints as dots.
-fn draw_bones(
-    views: Res<Views>,
-    bones: Query<(&Transform, &OrientedParticle)>,
-    joints: Query<&JointConstraint>,
-    mut gizmos: Gizmos,
-) {
-    if !views.bones {
-        return;
-    }
-    for (transform, oriented) in &bones {
-        let angle = transform.rotation.to_euler(EulerRot::ZYX).0;
-        let at = Isometry2d::new(transform.translation.truncate(), Rot2::radians(angle));
-        let radii = oriented.radii.truncate();
-        gizmos.ellipse_2d(at, radii, Color::srgb(0.85, 0.1, 0.15)).resolution(40);
-    }
-    for joint in &joints {
-        let Ok((first, _)) = bones.get(joint.particles[0]) else { continue };
-        let at = (first.translation + first.rotation * joint.anchors[0]).truncate();
-        gizmos.circle_2d(at, 0.008, Color::srgb(1.0, 0.8, 0.1)).resolution(12);
     }
 }
 

@@ -5,7 +5,7 @@ use std::{ffi::OsString, path::PathBuf};
 
 use bevy::prelude::*;
 
-use super::Example;
+use super::{Example, views};
 
 /// Frames of a run that nobody watches, unless told otherwise.
 const DEFAULT_FRAMES: u32 = 600;
@@ -157,8 +157,12 @@ pub struct Args {
     pub report: Option<PathBuf>,
     /// Whether the scene may show its panel.
     pub panel: bool,
+    /// Which of [`VIEWS`](bevy_pliant::interact::VIEWS) are shown from the start, by place.
+    pub views: Vec<usize>,
     /// Size of the window or picture (px). Default: 1280 × 720.
     pub size: UVec2,
+    /// Pixels of a picture for each point of a panel or text, headless. Default: 1.
+    pub scale: f32,
     scene: Vec<(&'static str, Value)>,
 }
 
@@ -234,7 +238,9 @@ pub fn parse(
         screenshot: None,
         report: None,
         panel: true,
+        views: Vec::new(),
         size: UVec2::new(1280, 720),
+        scale: 1.0,
         scene: example.options.iter().map(|option| (option.name, option.default_value())).collect(),
     };
     let mut words = Vec::new();
@@ -271,7 +277,7 @@ pub fn parse(
             }
             continue;
         }
-        let known = matches!(name, "frames" | "screenshot" | "report" | "size");
+        let known = matches!(name, "frames" | "screenshot" | "report" | "size" | "scale" | "view");
         if scene.is_none() && !known {
             return Err(format!("--{name}: no such option"));
         }
@@ -284,6 +290,8 @@ pub fn parse(
             (_, "frames") => args.frames = Some(whole(name, &value, &(1..=MAX_FRAMES))?),
             (_, "screenshot") => args.screenshot = Some(picture(&value)?),
             (_, "report") => args.report = Some(value.into()),
+            (_, "scale") => args.scale = scale(&value)?,
+            (_, "view") => args.views = views::parse(&value)?,
             _ => args.size = size(&value)?,
         }
     }
@@ -322,6 +330,11 @@ fn size(text: &str) -> Result<UVec2, String> {
         })
 }
 
+fn scale(text: &str) -> Result<f32, String> {
+    let scale = text.parse().ok().filter(|scale| (0.5..=4.0).contains(scale));
+    scale.ok_or_else(|| format!("--scale {text}: expected a number from 0.5 to 4"))
+}
+
 fn help(example: &Example) -> String {
     let common = [
         ("--frames N", "exit after N frames (headless: 600)"),
@@ -329,6 +342,8 @@ fn help(example: &Example) -> String {
         ("--screenshot PATH.png", "save the last frame"),
         ("--report PATH.json", "write the run's numbers at exit; - prints them"),
         ("--size WxH", "size of window or picture in pixels (1280x720)"),
+        ("--scale S", "pixels a point of panel and text, headless (1)"),
+        ("--view NAME,NAME", "what is shown from the start: surface, lines, dots, strain ..."),
         ("--no-panel", "hide the panel"),
         ("--help", "show this"),
     ];
@@ -375,6 +390,8 @@ mod tests {
         assert_eq!((args.count("columns"), args.real("wind")), (5, 0.0));
         assert!(args.flag("torn") && args.panel && !args.headless);
         assert_eq!(args.size, UVec2::new(64, 32));
+        assert_eq!(args.views, [0usize; 0]);
+        assert_eq!(run(&["--view", "surface,graph-colours"]).unwrap().views, [0, 8]);
     }
 
     #[test]
@@ -426,6 +443,8 @@ mod tests {
             &["--screenshot", "picture"],
             &["--size", "1280"],
             &["--size", "0x0"],
+            &["--view", "sprain"],
+            &["--view", "strain,"],
             &["--size", "9999999x3"],
             &["--sail", "3"],
             &["--"],

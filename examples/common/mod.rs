@@ -29,12 +29,14 @@
 //! * [`cli`]: the options that all examples have, and each scene's own.
 //! * [`headless`]: a windowed app or, without display or on `--headless`, an offscreen one.
 //! * [`frames`]: holds the clock until [`Ready`], counts frames, takes the picture, exits.
+//! * [`panel`]: the inspector, unless `--no-panel`.
 //! * [`report`]: the numbers of a run as JSON.
 //! * [`camera`]: an orbit camera and a flat one.
 //! * [`characters`]: ragdolls in the plane: views of them, a toss, a silhouette.
 //! * [`stage2d`]: a flat scene in metres, with walls at the edges of the picture.
 //! * [`stage`]: floor, backdrop and lights for pictures of cloth.
 //! * [`texture`]: tiled textures with mip levels.
+//! * [`views`]: what `--view` shows from the start.
 #![allow(
     clippy::allow_attributes,
     dead_code,
@@ -48,10 +50,12 @@ pub mod characters;
 pub mod cli;
 pub mod frames;
 pub mod headless;
+pub mod panel;
 pub mod report;
 pub mod stage;
 pub mod stage2d;
 pub mod texture;
+pub mod views;
 
 pub use camera::{CameraRest, FlatCamera, OrbitCamera};
 pub use cli::{Args, Opt};
@@ -95,8 +99,10 @@ impl Example {
             .insert_resource(report::Reporter::new(self.name, self.measure))
             .add_plugins((
                 frames::FramesPlugin,
+                panel::PanelPlugin,
                 camera::CameraControlPlugin,
                 texture::MipmapPlugin,
+                views::ViewsPlugin,
             ));
         app
     }

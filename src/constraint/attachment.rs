@@ -1,22 +1,18 @@
 //! Attachment: holds a particle at a point of another entity.
 //!
 //! ```text
-//!   anchor ▣──offset──▪ p          C = x − p  (three rows, one vector λ)
-//!                      ╲           Δλ = (−C − α̃λ − γ(ẋ − ṗ)h)/((1 + γ)(w + w_a) + α̃)
-//!                       o x        Δx = w Δλ,  Δp = −w_a Δλ
+//!   anchor ▣──offset──▪ p          C = x − p, or x + R point − p for a particle that turns
+//!                      ╲
+//!                       o x        the kernel is in `held_point`
 //! ```
 //!
-//! A particle that turns is held at any of its points: then w is the block w 1 − [r] I⁻¹ [r] of the arm r,
-//! and it turns by I⁻¹ (r × Δλ).
-//!
-//! \[MMC16\] eq. 18 and 26 with ∇C the identity. λ/h² is the force on the particle (N). An anchor that is
-//! itself a particle is pulled back (w_a); any other anchor is moved by its transform alone (w_a = 0).
+//! An anchor that is itself a particle is pulled back; any other anchor is moved by its transform alone.
 
 use super::{
-    Constraint, DynamicConstraint, DynamicForm, DynamicParticles, Oriented, Outcome,
-    clamp_compliance, joint::lever,
+    Constraint, DynamicConstraint, DynamicForm, DynamicParticles, Outcome,
+    held_point::{HeldPart, HeldPoint, Hold},
 };
-use bevy::{math::Mat3, prelude::*};
+use bevy::prelude::*;
 
 /// Holds a particle at a point of any entity that has a `Transform`, or of another particle.
 ///
@@ -116,46 +112,6 @@ pub struct AttachmentBroken {
     pub force: Vec3,
 }
 
-/// An attachment during one tick.
-#[derive(Debug)]
-pub struct HeldPoint {
-    point: Vec3,
-    offset: Vec3,
-    to_particle: bool,
-    compliance: f32,
-    damping: f32,
-    max_force: f32,
-    multiplier: Vec3,
-    force_sum: Vec3,
-    substeps: u32,
-    h: f32,
-}
-
-/// From a participant's position to the point `point` of its frame; 0 where it does not turn.
-fn arm(particles: &DynamicParticles<'_>, i: usize, point: Vec3) -> Vec3 {
-    particles.oriented(i).map_or(Vec3::ZERO, |oriented| oriented.rotation() * point)
-}
-
-/// How far the end of an arm has moved in this substep by the turn alone.
-fn swing(particles: &DynamicParticles<'_>, i: usize, arm: Vec3) -> Vec3 {
-    let turn = particles.oriented(i).map(|oriented| oriented.turned_so_far(particles.h()));
-    turn.map_or(Vec3::ZERO, |turn| turn.cross(arm))
-}
-
-/// The part of the generalised inverse mass that turns make, or `None` where nothing turns.
-fn levers(particles: &DynamicParticles<'_>, arms: [Vec3; 2]) -> Option<Mat3> {
-    let mut sum = None;
-    for (i, arm) in arms.into_iter().enumerate() {
-        // What is asleep is as good as held.
-        if let Some(oriented) = particles.oriented(i)
-            && particles.weight(i) > 0.0
-        {
-            *sum.get_or_insert(Mat3::ZERO) += lever(arm, &oriented.inverse_inertia_tensor());
-        }
-    }
-    sum
-}
-
 impl Constraint for Attachment {
     type Form = DynamicForm;
 }
@@ -172,107 +128,23 @@ impl DynamicConstraint for Attachment {
     }
 
     fn prepare(&mut self, particles: &DynamicParticles<'_>) -> Option<HeldPoint> {
-        let position = particles.position(0)? + arm(particles, 0, self.point);
-        let anchor_position = particles.position(1);
-        let offset = match (self.offset, anchor_position) {
-            (Some(offset), _) => offset,
-            (None, Some(anchor)) => {
-                let turn = particles.oriented(1).map_or(Quat::IDENTITY, Oriented::rotation);
-                turn.inverse() * (position - anchor)
-            }
-            (None, None) => particles.to_anchor(position)?,
-        };
-        if !(offset.is_finite() && self.point.is_finite())
-            || (anchor_position.is_none() && particles.anchor().is_none())
-        {
-            return None;
-        }
-        self.offset = Some(offset);
-        Some(HeldPoint {
-            point: self.point,
-            offset,
-            to_particle: anchor_position.is_some(),
-            compliance: clamp_compliance(self.compliance),
-            damping: clamp_compliance(self.damping),
-            max_force: if self.max_force.is_nan() {
-                f32::INFINITY
-            } else {
-                self.max_force.max(0.0)
-            },
-            multiplier: Vec3::ZERO,
-            force_sum: Vec3::ZERO,
-            substeps: 0,
-            h: particles.h(),
-        })
+        let point = if particles.oriented(0).is_some() { self.point } else { Vec3::ZERO };
+        let part = HeldPart { participant: 0, point, weight: 1.0 };
+        let Self { compliance, damping, max_force, .. } = *self;
+        let hold = Hold { compliance, damping, max_force };
+        HeldPoint::new(vec![part], 1, &mut self.offset, hold, particles)
     }
 
     fn begin_substep(held: &mut HeldPoint) {
-        held.force_sum += held.multiplier / (held.h * held.h);
-        held.multiplier = Vec3::ZERO;
-        held.substeps += 1;
+        held.begin_substep();
     }
 
     fn project(held: &mut HeldPoint, particles: &mut DynamicParticles<'_>) {
-        let (Some(x), h) = (particles.position(0), held.h) else { return };
-        let arms = if held.to_particle {
-            let offset = held.offset;
-            let fixed = particles.oriented(1).is_none();
-            let second = if fixed { offset } else { arm(particles, 1, offset) };
-            [arm(particles, 0, held.point), second]
-        } else {
-            [arm(particles, 0, held.point), Vec3::ZERO]
-        };
-        let x = x + arms[0];
-        let target = if held.to_particle {
-            particles.position(1).map(|anchor| anchor + arms[1])
-        } else {
-            particles.anchor_point(held.offset)
-        };
-        let Some(target) = target else { return };
-        let (w, wa) = (particles.weight(0), particles.weight(1));
-        if w + wa <= 0.0 {
-            return;
-        }
-        let alpha = (held.compliance / (h * h)).min(1e30);
-        let gamma = if held.compliance > 0.0 { held.compliance * held.damping / h } else { 0.0 };
-        let drift = if gamma > 0.0 {
-            let anchor_movement = if held.to_particle {
-                particles.movement(1) + swing(particles, 1, arms[1])
-            } else {
-                particles.anchor_movement(held.offset)
-            };
-            particles.movement(0) + swing(particles, 0, arms[0]) - anchor_movement
-        } else {
-            Vec3::ZERO
-        };
-        let wanted = x - target + alpha * held.multiplier + gamma * drift;
-        let levers = levers(particles, arms);
-        let step = match levers {
-            None => -wanted / ((1.0 + gamma) * (w + wa) + alpha),
-            Some(levers) => {
-                let round = Mat3::from_diagonal(Vec3::splat((1.0 + gamma) * (w + wa) + alpha));
-                -((round + levers * (1.0 + gamma)).inverse() * wanted)
-            }
-        };
-        let next = (held.multiplier + step).clamp_length_max(held.max_force * h * h);
-        let step = next - held.multiplier;
-        if !step.is_finite() {
-            return;
-        }
-        held.multiplier = next;
-        particles.shift(0, w * step);
-        particles.shift(1, -wa * step);
-        if levers.is_some() {
-            for (i, (arm, push)) in arms.into_iter().zip([step, -step]).enumerate() {
-                let turn = particles.oriented(i).map(|o| o.inverse_inertia_times(arm.cross(push)));
-                particles.turn(i, turn.unwrap_or(Vec3::ZERO));
-            }
-        }
+        held.project(particles);
     }
 
     fn finish(&mut self, held: &HeldPoint) -> Outcome {
-        let last = held.multiplier / (held.h * held.h);
-        self.force = (held.force_sum + last) / held.substeps.max(1) as f32;
+        self.force = held.force();
         if self.force.length() > self.break_force { Outcome::Broken } else { Outcome::Keep }
     }
 

@@ -47,9 +47,11 @@ mod bending;
 mod distance;
 mod dynamic;
 mod group;
+mod held_point;
 mod joint;
 mod lane;
 mod shape_matching;
+mod surface_attachment;
 mod tether;
 mod torsion;
 mod turning;
@@ -65,6 +67,7 @@ pub use lane::{
     Evaluation, LaneConstraint, LaneParticles, LaneSettings, Sides, Soft, project_lanes,
 };
 pub use shape_matching::{GroupKind, GroupMember, OrientationUpdate, ShapeMatchingConstraint};
+pub use surface_attachment::{SurfaceAttachment, SurfacePart};
 pub use tether::TetherConstraint;
 pub use torsion::TorsionConstraint;
 pub use turning::Oriented;

@@ -1,11 +1,19 @@
-//! Interaction: pointers that grab particles, and views of what the solver works on.
+//! Interaction: pointers that grab particles, views of what the solver works on, and the inspector.
 
 #[cfg(feature = "gizmos")]
 mod gizmos;
 #[cfg(feature = "picking")]
 mod grab;
+#[cfg(feature = "inspector")]
+mod inspector;
 
 #[cfg(feature = "gizmos")]
-pub use gizmos::{AxisGizmos, ConstraintGizmos, GizmoPlugin, ParticleGizmos};
+pub use gizmos::{
+    AxisGizmos, ColorGizmos, ConstraintGizmos, ContactGizmos, EllipsoidGizmos, GizmoPlugin,
+    GroupGizmos, IslandGizmos, ParticleGizmos, SleepGizmos, StrainGizmos, SurfaceGizmos, VIEWS,
+    VelocityGizmos, View,
+};
 #[cfg(feature = "picking")]
 pub use grab::{GrabPlugin, GrabSettings, Grabbed, HeldBy, Released};
+#[cfg(feature = "inspector")]
+pub use inspector::{Inspector, InspectorPlugin, InspectorSide, InspectorTab, inspector_ui};

@@ -24,7 +24,7 @@ pub use rope::RopeSkin;
 
 use crate::{
     recipe::{Cloth, Rope},
-    solver::{DrawnPose, PliantSystems, SolverSettings},
+    solver::{DrawnPose, PliantSystems, SolverDiagnostics, SolverSettings, Stage},
 };
 use bevy::{
     asset::AssetEventSystems,
@@ -33,6 +33,7 @@ use bevy::{
         visibility::{NoAutoAabb, VisibilitySystems},
     },
     math::Affine3A,
+    platform::time::Instant,
     prelude::*,
 };
 
@@ -75,12 +76,31 @@ impl Plugin for SkinPlugin {
                 .run_if(resource_exists::<Assets<Image>>)
                 .run_if(resource_exists::<Messages<AssetEvent<Image>>>),
         );
+        app.init_resource::<SkinClock>().add_systems(
+            PostUpdate,
+            (
+                (|mut clock: ResMut<SkinClock>| clock.0 = Some(Instant::now()))
+                    .before(PliantSystems::Skin)
+                    .after(TransformSystems::Propagate),
+                stop_clock.after(PliantSystems::Skin),
+            ),
+        );
         character::add_material(app);
     }
 
     fn finish(&self, app: &mut App) {
         // What draws may have been added after this.
         character::add_material(app);
+    }
+}
+
+/// When drawing began in this frame.
+#[derive(Resource, Default)]
+struct SkinClock(Option<Instant>);
+
+fn stop_clock(mut clock: ResMut<SkinClock>, mut diagnostics: ResMut<SolverDiagnostics>) {
+    if let Some(started) = clock.0.take() {
+        diagnostics.set(Stage::Skin, started.elapsed());
     }
 }
 

@@ -20,6 +20,10 @@ pub(crate) trait Batch: Any + Send + Sync {
     fn refresh_weights(&mut self, masses: &IslandMasses<'_>);
     /// Projects every constraint once.
     fn project(&mut self, view: &mut IslandView<'_>, h: f32);
+    /// The colour of the constraint at `place`, if it has one.
+    fn color(&self, _place: u32) -> Option<u32> {
+        None
+    }
     /// Number of live constraints.
     fn len(&self) -> usize;
     /// Number of despawned constraints still in place.
@@ -61,6 +65,8 @@ struct Source<C> {
 /// Lane constraints, packed four at a time.
 pub(crate) struct LaneBatch<C: LaneConstraint<N>, const N: usize> {
     lanes: Vec<Lanes<C, N>>,
+    /// The colour of each pack; `None` where it was packed in sequence.
+    colors: Vec<Option<u8>>,
     soft: Vec<Soft>,
     sources: Vec<Source<C>>,
     /// Whether any constraint is soft, damped or one-sided.
@@ -95,6 +101,7 @@ impl<C: LaneConstraint<N>, const N: usize> LaneBatch<C, N> {
         let live = constraints.len();
         let mut batch = Self {
             lanes: Vec::with_capacity(packs.len()),
+            colors: packs.iter().map(|pack| pack.color).collect(),
             soft: Vec::new(),
             sources: Vec::with_capacity(packs.len()),
             any_soft: false,
@@ -192,7 +199,7 @@ impl<C: LaneConstraint<N>, const N: usize> LaneBatch<C, N> {
 
 /// The lanes of a pack that hold a constraint.
 fn pack_members(pack: &Pack) -> impl Iterator<Item = (usize, usize)> + '_ {
-    pack.iter().enumerate().filter_map(|(lane, member)| member.map(|m| (lane, m as usize)))
+    pack.members.iter().enumerate().filter_map(|(lane, member)| member.map(|m| (lane, m as usize)))
 }
 
 /// Parameters and settings of four constraints; those that make no sense are left out.
@@ -263,6 +270,10 @@ impl<C: LaneConstraint<N>, const N: usize> Batch for LaneBatch<C, N> {
                 C::project(&mut lanes.parameters, None, &mut particles);
             }
         }
+    }
+
+    fn color(&self, place: u32) -> Option<u32> {
+        self.colors.get(place as usize / 4).copied().flatten().map(u32::from)
     }
 
     fn joined(&self, visit: &mut dyn FnMut([u32; 2], Option<f32>)) {

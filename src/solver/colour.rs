@@ -8,8 +8,14 @@
 
 use super::settings::ProjectionOrder;
 
-/// Up to four constraints, by place in the list that was packed.
-pub(crate) type Pack = [Option<u32>; 4];
+/// Up to four constraints that may be projected at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Pack {
+    /// By place in the list that was packed.
+    pub members: [Option<u32>; 4],
+    /// The colour that they have; `None` where they were packed in sequence.
+    pub color: Option<u8>,
+}
 
 /// More colours than any sensible mesh needs; what finds none is packed in sequence after them.
 const MAX_COLOURS: usize = 128;
@@ -63,10 +69,12 @@ fn pack_colours<const N: usize>(
             }
             colours[colour].push(number);
         }
-        for colour in &mut colours {
-            let packed = colour.chunks(4);
-            packs.extend(packed.map(|four| core::array::from_fn(|lane| four.get(lane).copied())));
-            colour.clear();
+        for (color, members) in colours.iter_mut().enumerate() {
+            packs.extend(members.chunks(4).map(|four| Pack {
+                members: core::array::from_fn(|lane| four.get(lane).copied()),
+                color: Some(color as u8),
+            }));
+            members.clear();
         }
         for &number in block {
             constraints[number as usize][..moved].iter().for_each(|&p| used[p as usize] = 0);
@@ -93,7 +101,7 @@ fn pack_sequence<const N: usize>(
             moves[p as usize] == current || (i < moved && reads[p as usize] == current)
         });
         if filled == 4 || conflict {
-            packs.push([None; 4]);
+            packs.push(Pack::default());
             filled = 0;
         }
         let current = packs.len() as u32;
@@ -102,7 +110,7 @@ fn pack_sequence<const N: usize>(
             table[p as usize] = current;
         }
         if let Some(pack) = packs.last_mut() {
-            pack[filled] = Some(number);
+            pack.members[filled] = Some(number);
             filled += 1;
         }
     }
@@ -115,13 +123,13 @@ mod tests {
     use ProjectionOrder::{Colored, Sequential};
 
     fn members(packs: &[Pack]) -> Vec<u32> {
-        packs.iter().flatten().flatten().copied().collect()
+        packs.iter().flat_map(|pack| pack.members).flatten().collect()
     }
 
     fn assert_independent<const N: usize>(packs: &[Pack], constraints: &[[u32; N]], moved: usize) {
         for pack in packs {
             let mut seen = Vec::new();
-            for &number in pack.iter().flatten() {
+            for &number in pack.members.iter().flatten() {
                 for p in &constraints[number as usize][..moved] {
                     assert!(!seen.contains(p), "{pack:?}");
                     seen.push(*p);
@@ -140,6 +148,7 @@ mod tests {
         let packs = pack_constraints(&constraints, 2, 65, Colored);
         assert_eq!(packs.len(), 16);
         assert_independent(&packs, &constraints, 2);
+        assert!(packs.iter().all(|pack| pack.color < Some(2) && pack.color.is_some()));
         let mut all = members(&packs);
         all.sort_unstable();
         assert_eq!(all, (0..64).collect::<Vec<_>>());
@@ -150,8 +159,9 @@ mod tests {
         let constraints = [[0, 1], [2, 3], [1, 2], [4, 5], [6, 7], [8, 9], [10, 11]];
         let packs = pack_constraints(&constraints, 2, 12, Sequential);
         assert_eq!(members(&packs), (0..7).collect::<Vec<_>>());
-        assert_eq!(packs[0], [Some(0), Some(1), None, None]);
-        assert_eq!(packs[1], [Some(2), Some(3), Some(4), Some(5)]);
+        assert_eq!(packs[0].members, [Some(0), Some(1), None, None]);
+        assert_eq!(packs[1].members, [Some(2), Some(3), Some(4), Some(5)]);
+        assert!(packs.iter().all(|pack| pack.color.is_none()));
         assert_independent(&packs, &constraints, 2);
     }
 

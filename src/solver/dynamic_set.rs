@@ -29,6 +29,8 @@ pub(crate) trait DynamicSet: Any + Send + Sync {
 
 /// A type of dynamic constraint: how it is gathered and written back.
 pub(crate) trait DynamicType: Send + Sync {
+    /// Short name, for diagnostics.
+    fn name(&self) -> &'static str;
     /// The anchors of all constraints.
     fn anchors(&mut self, world: &mut World, anchors: &mut Vec<Entity>);
     /// Fills the type's set in the mirror; `doomed` gets those whose particle or anchor is gone.
@@ -141,6 +143,10 @@ impl<C: DynamicConstraint> DynamicSet for DynamicList<C> {
 }
 
 impl<C: DynamicConstraint> DynamicType for TypeOf<C> {
+    fn name(&self) -> &'static str {
+        short_name::<C>()
+    }
+
     fn anchors(&mut self, world: &mut World, anchors: &mut Vec<Entity>) {
         let query = self.query.get_or_insert_with(|| world.query());
         let found: Vec<Entity> = query.iter(world).filter_map(|(_, _, c)| c.anchor()).collect();

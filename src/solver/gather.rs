@@ -6,6 +6,7 @@ use super::{
     contact::{Found, wake_beside},
     diagnostics::{SolverDiagnostics, Stage},
     mirror::{Activity, BodyInputs, Kinematic, KinematicPath, Mirror, Pin, exact_position},
+    project::time_types,
     settings::{AppliedForce, BodySettings, SolverSettings, StepTime},
     sleep::{SleepRule, join_wake_groups},
     soft_contact,
@@ -90,6 +91,7 @@ pub(super) fn gather(world: &mut World, mut queries: Local<Option<Queries>>) {
         }
         mirror.fresh = false;
         mirror.added.clear();
+        time_types(mirror, world.resource::<SolverDiagnostics>().detailed);
     });
     // Only now, since observers of it may want what was taken out of the world.
     for entity in doomed {

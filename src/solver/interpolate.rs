@@ -4,6 +4,7 @@
 //! schedules, across a [`Teleport`](super::Teleport), or in runs of exact ticks.
 
 use super::{
+    diagnostics::{SolverDiagnostics, Stage},
     mirror::Mirror,
     schedule::{RunIn, TicksThisFrame},
     target::current_pose,
@@ -72,11 +73,13 @@ pub(super) fn interpolate(
     ticks: Res<TicksThisFrame>,
     mirror: Res<Mirror>,
     mut blend: ResMut<Blend>,
+    mut diagnostics: ResMut<SolverDiagnostics>,
     mut bodies: Query<&mut DrawnPose>,
     // Pins are placed by `place_pins`.
     particles: Query<&Particle, Without<PinnedTo>>,
     mut oriented: Query<(&OrientedParticle, &Particle, &mut Transform)>,
 ) {
+    let started = SolverDiagnostics::start();
     let exact = matches!(strategy.as_deref(), Some(TimeUpdateStrategy::FixedTimesteps(_)));
     // While ticks are skipped the last pose stands still.
     let blended = run_in.fixed && !exact && !ticks.skipped;
@@ -114,6 +117,7 @@ pub(super) fn interpolate(
             transform.rotation = rotation;
         }
     }
+    diagnostics.set(Stage::Interpolate, started.elapsed());
 }
 
 /// Puts pins where their anchors are now, so that a pin never seems to lag behind.

@@ -38,7 +38,7 @@ use bevy::{
     platform::collections::HashMap,
     prelude::*,
 };
-use core::ops::Range;
+use core::{ops::Range, time::Duration};
 
 /// A table by entity, dense in the entity's index.
 #[derive(Debug)]
@@ -75,18 +75,20 @@ impl<T: Copy> EntityTable<T> {
     }
 }
 
-/// Why an island is or is not simulated in this tick.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Activity {
+/// Why an island is or is not simulated; the more there is to tell of, the greater.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Activity {
+    /// Another body is being [settled](super::Settle).
+    Waiting,
+    /// It lies still.
+    Asleep,
+    /// A body of it is `Disabled`.
+    Disabled,
+    /// It is simulated.
     #[default]
     Awake,
-    Asleep,
-    /// A body of it is disabled.
-    Disabled,
-    /// Its state stopped being finite.
+    /// Its state stopped being finite; see [`BodyFault`](super::BodyFault).
     Faulty,
-    /// Another body is being settled.
-    Waiting,
 }
 
 /// Particles joined by constraints, and those constraints.
@@ -124,6 +126,8 @@ pub(crate) struct Island {
     pub carried: bool,
     /// Whether anything must wake it at the next chance.
     pub wake: bool,
+    /// Time that its constraints took in this tick, by type; empty unless that is wanted.
+    pub times: Vec<Duration>,
     /// Contact of its particles with one another and with others, where a body of it wants any.
     pub soft: Option<Box<super::soft_contact::SoftIsland>>,
 }
@@ -259,6 +263,8 @@ pub(crate) struct Mirror {
     pub touching: Vec<Touching>,
     pub air: MirrorAir,
     pub dynamics: Vec<Box<dyn DynamicSet>>,
+    /// Time that they took in this tick, by type; empty unless that is wanted.
+    pub dynamic_times: Vec<Duration>,
     pub soft: super::soft_contact::SoftContacts,
     /// Constraints that were added since the last tick, not loaded.
     pub added: EntityHashSet,

@@ -68,11 +68,12 @@ mod target;
 mod tasks;
 mod types;
 mod velocity;
+mod view;
 mod write_back;
 
 pub use air::{Air, Turbulence, WindShape, WindZone};
 pub use contact::{ContactBegan, ContactEnded};
-pub use diagnostics::{SolverDiagnostics, Stage};
+pub use diagnostics::{PliantDiagnosticsPlugin, SolverDiagnostics, Stage};
 pub use events::{BodyFault, Faulty, Teleport};
 pub use force::{ApplyAngularImpulse, ApplyImpulse, ApplyRadialImpulse};
 pub use hash::state_hash;
@@ -89,13 +90,15 @@ pub use settle::Settle;
 pub use spatial::{FoundParticle, ParticleFinder};
 pub use target::TargetPose;
 pub use types::{AddConstraint, Register};
+pub use view::{Activity, ContactPoint, SolverView};
 
 pub(crate) use target::current_pose;
 
 use crate::{
     constraint::{
         Attachment, BendingConstraint, ConstraintOf, Constraints, DistanceConstraint,
-        JointConstraint, ShapeMatchingConstraint, TetherConstraint, TorsionConstraint,
+        JointConstraint, ShapeMatchingConstraint, SurfaceAttachment, TetherConstraint,
+        TorsionConstraint,
     },
     obstacle::Obstacle,
     particle::{
@@ -168,6 +171,7 @@ impl Plugin for SolverPlugin {
         types::register::<TorsionConstraint>(world);
         types::register::<JointConstraint>(world);
         types::register::<Attachment>(world);
+        types::register::<SurfaceAttachment>(world);
         app.add_observer(note_disabled)
             .add_observer(note_enabled)
             .add_observer(events::on_teleport)
@@ -293,6 +297,7 @@ fn register_types(app: &mut App) {
         .register_type::<TorsionConstraint>()
         .register_type::<JointConstraint>()
         .register_type::<Attachment>()
+        .register_type::<SurfaceAttachment>()
         .register_type::<Obstacle>()
         .register_type::<TargetPose>()
         .register_type::<Air>()

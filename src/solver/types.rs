@@ -25,6 +25,8 @@ pub(crate) trait CompiledType: Send + Sync {
     fn note_changes(&mut self, world: &mut World, mirror: &mut Mirror, index: usize) -> bool;
     /// Makes a despawned constraint do nothing; whether it was of this type.
     fn kill(&mut self, entity: Entity, mirror: &mut Mirror, index: usize) -> bool;
+    /// Where a constraint is, if it is of this type.
+    fn locate(&self, entity: Entity) -> Option<Location>;
     /// Wakes the island of a constraint, if it is of this type.
     fn wake(&self, entity: Entity, mirror: &mut Mirror);
     /// Reads all constraints, in order of creation, with particles as `places` numbers them; those
@@ -148,7 +150,7 @@ pub(crate) fn short_name<C>() -> &'static str {
 }
 
 /// Where a constraint is: island, and place in its batch.
-type Location = (u32, u32);
+pub(crate) type Location = (u32, u32);
 
 /// A constraint that was read, with its particles as places.
 struct Collected<P> {
@@ -305,6 +307,10 @@ impl<C: LaneConstraint<N>, const N: usize> CompiledType for LaneType<C, N> {
         true
     }
 
+    fn locate(&self, entity: Entity) -> Option<Location> {
+        self.0.locations.get(entity)
+    }
+
     fn wake(&self, entity: Entity, mirror: &mut Mirror) {
         if let Some((island, _)) = self.0.locations.get(entity) {
             mirror.islands[island as usize].wake = true;
@@ -442,6 +448,10 @@ impl<C: GroupConstraint> CompiledType for GroupType<C> {
             mirror.weights_changed = true;
         }
         true
+    }
+
+    fn locate(&self, entity: Entity) -> Option<Location> {
+        self.0.locations.get(entity)
     }
 
     fn wake(&self, entity: Entity, mirror: &mut Mirror) {

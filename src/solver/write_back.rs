@@ -4,6 +4,7 @@ use super::{
     contact::report_contacts,
     diagnostics::{SolverDiagnostics, Stage},
     mirror::{Activity, KinematicPath, Mirror, split_position},
+    project::times_by_type,
     settings::{SolverClock, StepTime},
     types::ConstraintTypes,
 };
@@ -45,6 +46,8 @@ pub(super) fn write_back(
             for (index, kind) in types.dynamic.iter_mut().enumerate() {
                 kind.finish(world, mirror, index, &mut broken);
             }
+            let times = times_by_type(mirror, &types);
+            world.resource_mut::<SolverDiagnostics>().project_times = times;
         });
         let mut clock = world.resource_mut::<SolverClock>();
         clock.ticks += 1;
@@ -129,6 +132,13 @@ fn count(world: &mut World, mirror: &Mirror) {
     diagnostics.islands = mirror.islands.len();
     diagnostics.awake_islands =
         mirror.islands.iter().filter(|i| i.activity == Activity::Awake).count();
+    let mut awake = vec![false; mirror.bodies.len()];
+    for island in mirror.islands.iter().filter(|i| i.activity == Activity::Awake) {
+        island.bodies.iter().for_each(|body| awake[*body as usize] = true);
+    }
+    let real = || mirror.bodies.iter().zip(&awake).filter(|(body, _)| body.entity.is_some());
+    diagnostics.bodies = real().count();
+    diagnostics.awake_bodies = real().filter(|(_, awake)| **awake).count();
     diagnostics.soft_contacts = super::soft_contact::touching(mirror);
     diagnostics.contacts = mirror.contacts.iter().map(|c| c.count).sum();
     diagnostics.constraints_by_type.clone_from(&mirror.constraint_counts);

@@ -76,6 +76,17 @@ struct Known {
     bodies: Vec<(f32, ContactLayers)>,
 }
 
+/// Where a particle touches a piece of an obstacle.
+pub(crate) struct TouchingPoint {
+    /// Slot in the island.
+    pub particle: u32,
+    /// Place in the obstacles' list of pieces.
+    pub piece: u32,
+    pub normal: Vec3,
+    /// From the particle to where it touches (m), for one that turns.
+    pub lever: Option<Vec3>,
+}
+
 /// What an island's particles touch.
 #[derive(Default)]
 pub(crate) struct IslandContacts {
@@ -115,6 +126,23 @@ impl IslandContacts {
     /// Whether anything touches in this substep.
     pub fn touching(&self) -> bool {
         !(self.hits.is_empty() && self.turning.is_empty())
+    }
+
+    /// What touches in this substep.
+    pub fn points(&self) -> impl Iterator<Item = TouchingPoint> {
+        let piece = |near: u32| self.near[near as usize].number;
+        let plain = self.hits.iter().map(move |hit| TouchingPoint {
+            particle: hit.particle,
+            piece: piece(hit.near),
+            normal: hit.normal.into(),
+            lever: None,
+        });
+        plain.chain(self.turning.iter().map(move |hit| TouchingPoint {
+            particle: hit.particle,
+            piece: piece(hit.near),
+            normal: hit.normal.into(),
+            lever: Some(hit.lever.into()),
+        }))
     }
 
     /// Forgets the last tick, but for what was looked up where that still holds.

@@ -100,6 +100,12 @@ pub(crate) struct Found<'w> {
 }
 
 impl Obstacles {
+    /// The obstacle that a piece is of.
+    pub fn entity_of(&self, piece: u32) -> Option<Entity> {
+        let piece = self.pieces.get(piece as usize)?;
+        self.all.get(piece.obstacle as usize).map(|obstacle| obstacle.entity)
+    }
+
     /// Takes the obstacles of this tick, in order; the boxes (world) around what changed since the last.
     pub fn replace(&mut self, found: &[Found<'_>]) -> Vec<Bounds> {
         let mut places = EntityTable::default();

@@ -222,6 +222,13 @@ impl EllipsoidList {
         self.pairs.iter_mut().for_each(|pair| pair.touch = NONE);
     }
 
+    /// The pairs that touched in this substep, their normals from the first to the second, and the arms from
+    /// the first to where they touch (m).
+    pub fn touches(&self) -> impl Iterator<Item = ([u32; 2], Vec3, Vec3)> {
+        let pushed = self.touches.iter().filter(|touch| touch.pushed > 0.0);
+        pushed.map(|touch| (touch.ends.map(|end| end.slot), touch.normal, touch.arms[0]))
+    }
+
     /// How many touched in this substep.
     pub fn touching(&self) -> usize {
         self.touches.iter().filter(|touch| touch.pushed > 0.0).count()

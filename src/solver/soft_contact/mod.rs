@@ -174,6 +174,42 @@ pub(super) fn velocities_across(mirror: &mut Mirror, time: &StepTime) {
     mirror.soft.crowd = crowd;
 }
 
+/// Two particles that touched in the last substep.
+pub(super) struct SoftTouch {
+    /// Slots in the mirror.
+    pub slots: [u32; 2],
+    /// From the first to the second.
+    pub normal: Vec3,
+    /// From the first to where they touch (m), where it is not midway.
+    pub arm: Option<Vec3>,
+}
+
+/// All of them.
+pub(super) fn touches(mirror: &Mirror) -> impl Iterator<Item = SoftTouch> + '_ {
+    let plain = |first: u32| {
+        move |(slots, normal): ([u32; 2], Vec3)| SoftTouch {
+            slots: slots.map(|slot| first + slot),
+            normal,
+            arm: None,
+        }
+    };
+    let turning = |first: u32| {
+        move |(slots, normal, arm): ([u32; 2], Vec3, Vec3)| SoftTouch {
+            slots: slots.map(|slot| first + slot),
+            normal,
+            arm: Some(arm),
+        }
+    };
+    let within = mirror.islands.iter().filter_map(|island| Some((island, island.soft.as_ref()?)));
+    let within = within.flat_map(move |(island, soft)| {
+        let first = island.slots.start as u32;
+        let bones = soft.bones.list.touches().map(turning(first));
+        soft.within.list.touches().map(plain(first)).chain(bones)
+    });
+    let across = mirror.soft.neighbours.iter().flat_map(move |n| n.list.touches().map(plain(0)));
+    within.chain(across).chain(mirror.soft.crowd.list.touches().map(turning(0)))
+}
+
 /// Touching pairs in the last substep.
 pub(super) fn touching(mirror: &Mirror) -> usize {
     let within = mirror.islands.iter().filter_map(|island| island.soft.as_ref());

@@ -115,6 +115,11 @@ impl PairList {
         }
     }
 
+    /// The pairs that touched in this substep, and their normals from the first to the second.
+    pub fn touches(&self) -> impl Iterator<Item = ([u32; 2], Vec3)> {
+        self.touches.iter().map(|touch| (touch.particles, touch.normal.truncate()))
+    }
+
     /// How many touched in this substep.
     pub fn touching(&self) -> usize {
         self.touches.len()
