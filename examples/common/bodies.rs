@@ -1,13 +1,14 @@
 //! What the examples of this crate share about bodies: readiness, measures, keys, the text on screen.
 
 use bevy::{prelude::*, ui::IsDefaultUiCamera};
+use bevy_egui::PrimaryEguiContext;
 use bevy_pliant::{
     interact::{ConstraintGizmos, HeldBy, ParticleGizmos},
     prelude::*,
     solver::{PliantSchedule, state_hash},
 };
 
-use super::{CameraRest, Held, Measures, Ready};
+use super::{Args, CameraRest, Held, Measures, Ready};
 
 /// Builds bodies while the clock is held; keys, text on screen, and rest for the camera while a
 /// particle is held.
@@ -29,8 +30,13 @@ impl Plugin for BodiesPlugin {
     fn build(&self, app: &mut App) {
         let color = self.text_color;
         app.add_plugins(BuildPlugin { bodies: self.bodies })
-            .add_systems(Startup, move |mut commands: Commands| spawn_text(&mut commands, color))
             .add_systems(Update, (keys, write_text));
+        // The panel shows the same.
+        if !app.world().resource::<Args>().panel {
+            app.add_systems(Startup, move |mut commands: Commands| {
+                spawn_text(&mut commands, color);
+            });
+        }
     }
 }
 
@@ -88,7 +94,10 @@ fn spawn_text(commands: &mut Commands, color: Color) {
     ));
 }
 
-fn choose_ui_camera(cameras: Query<Entity, Added<Camera>>, mut commands: Commands) {
+fn choose_ui_camera(
+    cameras: Query<Entity, (Added<Camera>, Without<PrimaryEguiContext>)>,
+    mut commands: Commands,
+) {
     for camera in cameras.iter().take(1) {
         commands.entity(camera).insert(IsDefaultUiCamera);
     }
