@@ -219,7 +219,7 @@ fn seed(
         Planar,
         Transform::from_xyz(0.5 * extent.x, 0.0, 0.0),
     ));
-    common::panel::select(inspector, cloth.id());
+    common::panel::select(inspector, &args, cloth.id());
     // The sagging cloth and some room around it.
     commands.spawn((
         Camera2d,

@@ -34,7 +34,9 @@ impl Plugin for PanelPlugin {
             return;
         }
         let share = PanelShare::of(args.size.x as f32 / args.scale);
+        let tab = args.tab.unwrap_or_default();
         app.insert_resource(share).add_plugins(InspectorPlugin::default());
+        app.world_mut().resource_mut::<Inspector>().tab = tab;
         // Otherwise egui takes the first camera that there is.
         app.world_mut().resource_mut::<EguiGlobalSettings>().auto_create_primary_context = false;
         app.add_systems(Startup, spawn_camera).add_systems(PreUpdate, note_input).add_systems(
@@ -127,10 +129,20 @@ fn spawn_camera(mut commands: Commands) {
     ));
 }
 
-/// Opens the panel on the fields of this body.
-pub fn select(inspector: Option<ResMut<Inspector>>, body: Entity) {
+/// Reads the name of a tab.
+pub fn tab(text: &str) -> Result<InspectorTab, String> {
+    match text {
+        "simulation" => Ok(InspectorTab::Simulation),
+        "bodies" => Ok(InspectorTab::Bodies),
+        "view" => Ok(InspectorTab::View),
+        _ => Err(format!("--tab {text}: expected simulation, bodies or view")),
+    }
+}
+
+/// Opens the panel on the fields of this body, unless the command line names another tab.
+pub fn select(inspector: Option<ResMut<Inspector>>, args: &Args, body: Entity) {
     if let Some(mut inspector) = inspector {
-        inspector.tab = InspectorTab::Bodies;
+        inspector.tab = args.tab.unwrap_or(InspectorTab::Bodies);
         inspector.selected = Some(body);
     }
 }
