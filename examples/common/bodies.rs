@@ -33,7 +33,7 @@ impl Plugin for BodiesPlugin {
             .add_systems(Startup, move |mut commands: Commands| spawn_text(&mut commands, color))
             .add_systems(PostStartup, move |args: Res<Args>, mut commands: Commands| {
                 if args.panel {
-                    panel::spawn_help(&mut commands, &args, KEYS, color.with_alpha(0.6));
+                    panel::spawn_help(&mut commands, &args, KEYS, color.with_alpha(0.75));
                 }
             })
             .add_systems(Update, (keys.run_if(panel::keys_are_free), write_text));

@@ -153,15 +153,21 @@ pub fn select(inspector: Option<ResMut<Inspector>>, args: &Args, body: Entity) {
 /// change the order of the scene's entities.
 pub fn spawn_help(commands: &mut Commands, args: &Args, keys: &str, color: Color) {
     let panel = if args.panel { "   F1 panel" } else { "" };
+    // Legible over what the scene may put there.
+    let behind = if color.luminance() > 0.5 { Color::BLACK } else { Color::WHITE };
+    let behind = behind.with_alpha(if args.panel { 0.3 } else { 0.0 });
     commands.spawn((
         Text::new(format!("{keys}{panel}")),
         TextColor(color),
         TextFont { font_size: FontSize::Px(HELP), ..default() },
         Node {
             position_type: PositionType::Absolute,
-            left: Val::Px(14.0),
-            bottom: Val::Px(6.0),
+            left: Val::Px(8.0),
+            bottom: Val::Px(4.0),
+            padding: UiRect::axes(Val::Px(6.0), Val::Px(2.0)),
+            border_radius: BorderRadius::all(Val::Px(4.0)),
             ..default()
         },
+        BackgroundColor(behind),
     ));
 }
