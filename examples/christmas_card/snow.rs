@@ -174,13 +174,13 @@ fn blow(time: Res<Time>, clock: Res<SolverClock>, mut flakes: Query<(&mut Flake,
 /// numbers.
 fn melt(
     room: Res<Room>,
-    mut flakes: Query<(&mut Flake, &mut Particle, &mut Sprite), With<ParticleIndex>>,
+    mut flakes: Query<(&ParticleIndex, &mut Flake, &mut Particle, &mut Sprite)>,
     mut random: Local<Option<Random>>,
 ) {
     let random = random.get_or_insert(Random(99));
     let room = room.seen;
     let flakes = flakes.iter_mut().sort_unstable_by_key::<&ParticleIndex, _>(|index| index.0);
-    for (mut flake, mut particle, mut sprite) in flakes {
+    for (_, mut flake, mut particle, mut sprite) in flakes {
         let left = (flake.patience + MELT - flake.lain) / MELT;
         let strayed = !room.inflate(1.0).contains(particle.position.truncate());
         if left <= 0.0 || strayed {
