@@ -10,17 +10,17 @@ use super::{
 use crate::solver::SolverView;
 use bevy::prelude::*;
 
-/// Particles and what joins them, a colour for each island.
+/// What joins particles, and particles alone, a colour for each island.
 #[derive(GizmoConfigGroup, Reflect, Clone, Debug)]
 #[reflect(Default)]
 pub struct IslandGizmos {
-    /// Radius of a particle's dot (m); 0 draws none. Default: 0.01.
+    /// Radius of the dot of a particle that nothing joins to others (m); 0 draws none. Default: 0.025.
     pub radius: f32,
 }
 
 impl Default for IslandGizmos {
     fn default() -> Self {
-        Self { radius: 0.01 }
+        Self { radius: 0.025 }
     }
 }
 
