@@ -2,6 +2,8 @@
 #![cfg(all(feature = "gizmos", feature = "render"))]
 
 mod common;
+#[path = "common/offscreen.rs"]
+mod offscreen;
 
 use bevy::{
     ecs::{entity_disabling::Disabled, system::SystemState},
@@ -285,6 +287,27 @@ fn strain_has_the_colour_of_its_legend() {
     let [blue, red] = [-1.0, 1.0].map(|strain| legend.color(strain));
     assert!(blue.blue > blue.red && red.red > red.blue);
     assert!(near(legend.color(0.0), linear(legend.rest)));
+}
+
+#[test]
+fn on_screen_strain_has_its_colour_and_a_view_that_is_off_draws_nothing() {
+    let Some(mut stage) = offscreen::Stage::new(2.0, undamped()) else { return };
+    let [a, b] = [-0.5, 0.5].map(|x| pinned(&mut stage.app, Vec3::X * x));
+    stage.app.world_mut().spawn(DistanceConstraint::new([a, b], 0.5));
+    tick(&mut stage.app, 2);
+    let bare = stage.draw();
+    assert_eq!(bare.drawn(), 0);
+    show::<StrainGizmos>(&mut stage.app, |_| ());
+    let mut store = stage.app.world_mut().resource_mut::<GizmoConfigStore>();
+    store.config_mut::<StrainGizmos>().0.line.width = 6.0;
+    let picture = stage.draw();
+    picture.save("gizmos_strain.png");
+    // A metre long and six pixels wide, where 240 pixels are two metres.
+    assert!(picture.drawn().abs_diff(120 * 6) < 60, "{} pixels", picture.drawn());
+    let middle =
+        picture.0[(offscreen::SIZE.y / 2 * offscreen::SIZE.x + offscreen::SIZE.x / 2) as usize];
+    let color = Srgba::from(StrainGizmos::default().color(1.0)).to_u8_array_no_alpha();
+    assert!((0..3).all(|i| middle[i].abs_diff(color[i]) <= 2), "{middle:?} {color:?}");
 }
 
 #[test]

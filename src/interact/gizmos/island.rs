@@ -26,6 +26,7 @@ impl Default for IslandGizmos {
 
 impl ViewGroup for IslandGizmos {
     const DEPTH_BIAS: f32 = -0.0015;
+    const WIDTH: f32 = 1.25;
 
     fn scale_lengths(&mut self, unit: f32) {
         self.radius *= unit;

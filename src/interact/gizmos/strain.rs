@@ -23,7 +23,7 @@ pub struct StrainGizmos {
     pub range: f32,
     /// Colour at `-range` and below. Default: blue.
     pub compressed: Color,
-    /// Colour at rest. Default: light grey.
+    /// Colour at rest. Default: light grey, half opaque, so that strain stands out.
     pub rest: Color,
     /// Colour at `range` and above. Default: red.
     pub stretched: Color,
@@ -34,7 +34,7 @@ impl Default for StrainGizmos {
         Self {
             range: 0.05,
             compressed: Color::srgb(0.16, 0.41, 0.90),
-            rest: Color::srgb(0.87, 0.87, 0.86),
+            rest: Color::srgba(0.87, 0.87, 0.86, 0.45),
             stretched: Color::srgb(0.82, 0.13, 0.13),
         }
     }
@@ -42,6 +42,7 @@ impl Default for StrainGizmos {
 
 impl ViewGroup for StrainGizmos {
     const DEPTH_BIAS: f32 = -0.0015;
+    const WIDTH: f32 = 1.5;
 }
 
 /// The least range that is told apart.
@@ -95,8 +96,9 @@ impl Ramp {
     #[inline]
     fn color(&self, strain: f32) -> &LinearRgba {
         let step = strain * self.scale + (STEPS as f32 + 0.5);
-        // From a float this is between 0 and the greatest index that there can be.
-        self.colors.get((step as usize).min(2 * STEPS)).unwrap_or(&LinearRgba::WHITE)
+        // What is beyond the numbers of 32 bits is cut off there.
+        let step = (step as i32).clamp(0, 2 * STEPS as i32) as usize;
+        self.colors.get(step).unwrap_or(&LinearRgba::WHITE)
     }
 }
 
