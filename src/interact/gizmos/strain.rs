@@ -23,7 +23,7 @@ pub struct StrainGizmos {
     pub range: f32,
     /// Colour at `-range` and below. Default: blue.
     pub compressed: Color,
-    /// Colour at rest. Default: light grey, half opaque, so that strain stands out.
+    /// Colour at rest. Default: light grey, a third opaque, so that strain stands out.
     pub rest: Color,
     /// Colour at `range` and above. Default: red.
     pub stretched: Color,
@@ -34,7 +34,7 @@ impl Default for StrainGizmos {
         Self {
             range: 0.05,
             compressed: Color::srgb(0.16, 0.41, 0.90),
-            rest: Color::srgba(0.87, 0.87, 0.86, 0.45),
+            rest: Color::srgba(0.87, 0.87, 0.86, 0.3),
             stretched: Color::srgb(0.82, 0.13, 0.13),
         }
     }
