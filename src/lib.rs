@@ -38,8 +38,8 @@ pub mod prelude {
         },
         recipe::{
             BodyBuilt, BodyFailed, Bone, BoneFinder, BoneJoint, BoneSet, BoneSource, BuildError,
-            Cloth, ClothMass, ClothPins, ClothShape, ClothTopology, MaskKind, MaskSettings,
-            RagdollStyle, Rebuild, Rope, RopePins, SpriteRagdoll,
+            Cloth, ClothMass, ClothPins, ClothShape, ClothTopology, Fabric, MaskKind, MaskSettings,
+            RagdollStyle, Rebuild, Rope, RopePins, SoftMaterial, SpriteRagdoll,
         },
         solver::{
             Activity, AddConstraint, Air, AppliedForce, ApplyAngularImpulse, ApplyImpulse,

@@ -4,8 +4,9 @@ use core::ops::RangeInclusive;
 use std::{ffi::OsString, path::PathBuf};
 
 use bevy::prelude::*;
+use bevy_pliant::interact::InspectorTab;
 
-use super::{Example, views};
+use super::{Example, panel, views};
 
 /// Frames of a run that nobody watches, unless told otherwise.
 const DEFAULT_FRAMES: u32 = 600;
@@ -157,10 +158,14 @@ pub struct Args {
     pub report: Option<PathBuf>,
     /// Whether the scene may show its panel.
     pub panel: bool,
+    /// The tab of the panel that is shown first. Default: the scene's own.
+    pub tab: Option<InspectorTab>,
     /// Which of [`VIEWS`](bevy_pliant::interact::VIEWS) are shown from the start, by place.
     pub views: Vec<usize>,
     /// Size of the window or picture (px). Default: 1280 × 720.
     pub size: UVec2,
+    /// Pixels of a picture for each point of a panel or text, headless. Default: 1.
+    pub scale: f32,
     scene: Vec<(&'static str, Value)>,
 }
 
@@ -236,8 +241,10 @@ pub fn parse(
         screenshot: None,
         report: None,
         panel: true,
+        tab: None,
         views: Vec::new(),
         size: UVec2::new(1280, 720),
+        scale: 1.0,
         scene: example.options.iter().map(|option| (option.name, option.default_value())).collect(),
     };
     let mut words = Vec::new();
@@ -274,7 +281,8 @@ pub fn parse(
             }
             continue;
         }
-        let known = matches!(name, "frames" | "screenshot" | "report" | "size" | "view");
+        let known =
+            matches!(name, "frames" | "screenshot" | "report" | "size" | "scale" | "tab" | "view");
         if scene.is_none() && !known {
             return Err(format!("--{name}: no such option"));
         }
@@ -287,6 +295,8 @@ pub fn parse(
             (_, "frames") => args.frames = Some(whole(name, &value, &(1..=MAX_FRAMES))?),
             (_, "screenshot") => args.screenshot = Some(picture(&value)?),
             (_, "report") => args.report = Some(value.into()),
+            (_, "scale") => args.scale = scale(&value)?,
+            (_, "tab") => args.tab = Some(panel::tab(&value)?),
             (_, "view") => args.views = views::parse(&value)?,
             _ => args.size = size(&value)?,
         }
@@ -326,6 +336,11 @@ fn size(text: &str) -> Result<UVec2, String> {
         })
 }
 
+fn scale(text: &str) -> Result<f32, String> {
+    let scale = text.parse().ok().filter(|scale| (0.5..=4.0).contains(scale));
+    scale.ok_or_else(|| format!("--scale {text}: expected a number from 0.5 to 4"))
+}
+
 fn help(example: &Example) -> String {
     let common = [
         ("--frames N", "exit after N frames (headless: 600)"),
@@ -333,7 +348,9 @@ fn help(example: &Example) -> String {
         ("--screenshot PATH.png", "save the last frame"),
         ("--report PATH.json", "write the run's numbers at exit; - prints them"),
         ("--size WxH", "size of window or picture in pixels (1280x720)"),
+        ("--scale S", "pixels a point of panel and text, headless (1)"),
         ("--view NAME,NAME", "what is shown from the start: surface, lines, dots, strain ..."),
+        ("--tab NAME", "the panel's first tab: simulation, bodies, view"),
         ("--no-panel", "hide the panel"),
         ("--help", "show this"),
     ];

@@ -23,8 +23,9 @@ use super::{
     texture::PendingMipmaps,
 };
 
-/// Frames drawn before the one that is saved, for what arrives a frame late: bind groups, panels.
-const WARM_UP_FRAMES: u32 = 2;
+/// Frames drawn before the one that is saved, for what arrives late: bind groups; a panel that finds its
+/// size.
+const WARM_UP_FRAMES: u32 = 3;
 /// The longest wait for a scene to become ready or for a picture to be saved.
 const PATIENCE: Duration = Duration::from_secs(180);
 

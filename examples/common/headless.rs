@@ -10,7 +10,7 @@ use bevy::{
     anti_alias::fxaa::Fxaa,
     app::ScheduleRunnerPlugin,
     asset::UnapprovedPathMode,
-    camera::RenderTarget,
+    camera::{ImageRenderTarget, RenderTarget},
     log::LogPlugin,
     prelude::*,
     render::{
@@ -152,13 +152,17 @@ fn redirect_camera(
     added: On<Add, Camera>,
     mut cameras: Query<(&mut Camera, &RenderTarget)>,
     offscreen: Res<Offscreen>,
+    args: Res<Args>,
     mut commands: Commands,
 ) {
     let Ok((mut camera, RenderTarget::Window(_))) = cameras.get_mut(added.entity) else {
         return;
     };
     let mut entity = commands.entity(added.entity);
-    entity.insert(RenderTarget::Image(offscreen.0.clone().into()));
+    entity.insert(RenderTarget::Image(ImageRenderTarget {
+        handle: offscreen.0.clone(),
+        scale_factor: args.scale,
+    }));
     if camera.is_active {
         camera.is_active = false;
         entity.insert(AsleepCamera);

@@ -29,6 +29,7 @@
 //! * [`cli`]: the options that all examples have, and each scene's own.
 //! * [`headless`]: a windowed app or, without display or on `--headless`, an offscreen one.
 //! * [`frames`]: holds the clock until [`Ready`], counts frames, takes the picture, exits.
+//! * [`panel`]: the inspector, unless `--no-panel`.
 //! * [`report`]: the numbers of a run as JSON.
 //! * [`camera`]: an orbit camera and a flat one.
 //! * [`characters`]: ragdolls in the plane: views of them, a toss, a silhouette.
@@ -49,6 +50,7 @@ pub mod characters;
 pub mod cli;
 pub mod frames;
 pub mod headless;
+pub mod panel;
 pub mod report;
 pub mod stage;
 pub mod stage2d;
@@ -97,6 +99,7 @@ impl Example {
             .insert_resource(report::Reporter::new(self.name, self.measure))
             .add_plugins((
                 frames::FramesPlugin,
+                panel::PanelPlugin,
                 camera::CameraControlPlugin,
                 texture::MipmapPlugin,
                 views::ViewsPlugin,

@@ -1,9 +1,11 @@
-//! Interaction: pointers that grab particles, and views of what the solver works on.
+//! Interaction: pointers that grab particles, views of what the solver works on, and the inspector.
 
 #[cfg(feature = "gizmos")]
 mod gizmos;
 #[cfg(feature = "picking")]
 mod grab;
+#[cfg(feature = "inspector")]
+mod inspector;
 
 #[cfg(feature = "gizmos")]
 pub use gizmos::{
@@ -13,3 +15,5 @@ pub use gizmos::{
 };
 #[cfg(feature = "picking")]
 pub use grab::{GrabPlugin, GrabSettings, Grabbed, HeldBy, Released};
+#[cfg(feature = "inspector")]
+pub use inspector::{Inspector, InspectorPlugin, InspectorSide, InspectorTab, inspector_ui};

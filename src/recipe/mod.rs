@@ -19,6 +19,7 @@ mod live;
 mod mesh_obstacle;
 mod pins;
 mod plan;
+mod presets;
 mod ragdoll_input;
 mod ragdoll_plan;
 mod rope;
@@ -38,6 +39,7 @@ pub use mesh_obstacle::{MeshKind, MeshObstacle};
 #[cfg(feature = "render")]
 pub use pins::PinMask;
 pub use pins::{ClothPins, PinPredicate};
+pub use presets::{Fabric, SoftMaterial};
 pub use rope::{Rope, RopePins};
 #[cfg(feature = "render")]
 pub use source::{ClothMesh, DerivedMesh, ReplacedRig, SkinSource};
