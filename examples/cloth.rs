@@ -230,10 +230,12 @@ fn seed(
         }),
         Transform::from_xyz(0.5 * extent.x, -0.62 * extent.y, 0.0),
     ));
-    store.config_mut::<ConstraintGizmos>().0.enabled = true;
+    // The page's own look, unless other views are asked for.
+    let own = args.views.is_empty();
     store.config_mut::<ConstraintGizmos>().0.line.width = 1.0;
-    store.config_mut::<ParticleGizmos>().0.enabled = true;
-    store.config_mut::<AxisGizmos>().0.enabled = true;
+    store.config_mut::<ConstraintGizmos>().0.enabled |= own;
+    store.config_mut::<ParticleGizmos>().0.enabled |= own;
+    store.config_mut::<AxisGizmos>().0.enabled |= own;
 }
 
 /// Marks the rail: the curtain's body, whose scale along x draws the pins together.
