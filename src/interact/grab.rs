@@ -25,6 +25,7 @@ pub struct GrabPlugin;
 impl Plugin for GrabPlugin {
     fn build(&self, app: &mut App) {
         app.init_resource::<GrabSettings>()
+            .init_resource::<BusyPointers>()
             .register_type::<GrabSettings>()
             .add_message::<PointerInput>()
             .add_systems(PreUpdate, grab.after(bevy::picking::PickingSystems::Input));
@@ -90,6 +91,48 @@ pub struct Released {
     pub particle: Entity,
     /// The pointer.
     pub pointer: PointerId,
+}
+
+/// A pointer pinned a particle where it is.
+#[derive(EntityEvent, Clone, Debug)]
+pub struct PointerPinned {
+    /// The particle.
+    #[event_target]
+    pub particle: Entity,
+    /// The pointer.
+    pub pointer: PointerId,
+}
+
+/// A pointer unpinned a particle.
+#[derive(EntityEvent, Clone, Debug)]
+pub struct PointerUnpinned {
+    /// The particle.
+    #[event_target]
+    pub particle: Entity,
+    /// The pointer.
+    pub pointer: PointerId,
+}
+
+/// Which pointers something else is to leave alone, a camera controller for one: those over a panel or
+/// a user interface, and those that hold a particle.
+#[derive(Resource, Clone, Debug, Default, PartialEq)]
+pub struct BusyPointers {
+    /// Pointers over an egui area, or one that egui uses, and over nodes of a user interface that block.
+    pub over_ui: Vec<PointerId>,
+    /// Pointers that hold something.
+    pub holding: Vec<PointerId>,
+}
+
+impl BusyPointers {
+    /// Whether this pointer is over no panel and holds nothing.
+    pub fn is_free(&self, pointer: PointerId) -> bool {
+        !self.over_ui.contains(&pointer) && !self.holding.contains(&pointer)
+    }
+}
+
+/// A run condition: whether all pointers are over no panel and hold nothing. For camera controllers.
+pub fn pointer_is_free(busy: Option<Res<BusyPointers>>) -> bool {
+    busy.is_none_or(|busy| busy.over_ui.is_empty() && busy.holding.is_empty())
 }
 
 type Cameras<'w, 's> =

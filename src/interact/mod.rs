@@ -6,6 +6,8 @@ mod gizmos;
 mod grab;
 #[cfg(feature = "inspector")]
 mod inspector;
+#[cfg(feature = "picking")]
+mod pick;
 
 #[cfg(feature = "gizmos")]
 pub use gizmos::{
@@ -14,6 +16,11 @@ pub use gizmos::{
     VelocityGizmos, View,
 };
 #[cfg(feature = "picking")]
-pub use grab::{GrabPlugin, GrabSettings, Grabbed, HeldBy, Released};
+pub use grab::{
+    BusyPointers, GrabPlugin, GrabSettings, Grabbed, HeldBy, PointerPinned, PointerUnpinned,
+    Released, pointer_is_free,
+};
 #[cfg(feature = "inspector")]
 pub use inspector::{Inspector, InspectorPlugin, InspectorSide, InspectorTab, inspector_ui};
+#[cfg(feature = "picking")]
+pub use pick::{PickSettings, PickingPlugin, SurfaceHit};
