@@ -38,7 +38,8 @@ type Drawn = (
     Option<&'static Pickable>,
 );
 
-type IsDrawn = (
+/// What these surfaces are on.
+pub type IsDrawn = (
     Or<(With<Mesh2d>, With<Mesh3d>)>,
     Or<(With<ClothSkin>, With<RopeSkin>, With<MeshSkin>, With<CharacterSkin>)>,
 );
@@ -99,6 +100,16 @@ impl<'a> Carrier<'a> {
         match self {
             Self::Mesh(skin) => skin.body(),
             _ => entity,
+        }
+    }
+
+    /// The index of the particle that a vertex follows.
+    fn particle_of(self, vertex: u32) -> Option<u32> {
+        match self {
+            Self::Cloth => Some(vertex),
+            Self::Rope(skin) => Some(skin.particle_of(vertex)),
+            Self::Mesh(skin) => skin.particle_of(vertex),
+            Self::Character(_) => None,
         }
     }
 }
@@ -162,7 +173,11 @@ impl Surfaces<'_, '_> {
                 _ => particles_that_move(carrier, &met, pose, position),
             };
             let Some(parts) = parts.filter(|_| position.is_finite()) else { continue };
-            let Some(particle) = most_of(&parts) else { continue };
+            let particle = match carrier {
+                Carrier::Character(_) => most_of(&parts),
+                _ => nearest_corner(carrier, &met, pose, position),
+            };
+            let Some(particle) = particle else { continue };
             let barycentric = met.weights;
             found.push(Struck {
                 entity,
@@ -183,7 +198,22 @@ fn normal([a, b, c]: [Vec3; 3], along: Vec3) -> Vec3 {
     if normal.dot(along) > 0.0 { -normal } else { normal }
 }
 
-/// The particle that moves a point most: on a triangle the nearest of its corners, as good as.
+/// The nearest of the particles at the corners of a triangle.
+fn nearest_corner(
+    carrier: Carrier<'_>,
+    met: &Met,
+    pose: &DrawnPose,
+    position: Vec3,
+) -> Option<Entity> {
+    let corners = met.corners.iter().filter_map(|vertex| {
+        let index = carrier.particle_of(*vertex)? as usize;
+        let apart = pose.positions.get(index)?.distance_squared(position);
+        Some((apart, (*pose.particles.get(index)?)?))
+    });
+    Some(corners.min_by(|a, b| a.0.total_cmp(&b.0))?.1)
+}
+
+/// The particle that moves a point most.
 fn most_of(parts: &[SurfacePart]) -> Option<Entity> {
     let most = parts.iter().max_by(|a, b| a.weight.total_cmp(&b.weight))?;
     Some(most.particle)
@@ -225,11 +255,7 @@ fn particles_that_move(
     let mut parts = Vec::with_capacity(3);
     let mut mean = Vec3::ZERO;
     for (vertex, weight) in met.corners.into_iter().zip(met.weights.to_array()) {
-        let index = match carrier {
-            Carrier::Rope(skin) => skin.particle_of(vertex),
-            Carrier::Mesh(skin) => skin.particle_of(vertex)?,
-            Carrier::Cloth | Carrier::Character(_) => vertex,
-        } as usize;
+        let index = carrier.particle_of(vertex)? as usize;
         let particle = (*pose.particles.get(index)?)?;
         mean += weight * *pose.positions.get(index)?;
         add(&mut parts, particle, weight, Vec3::ZERO);
@@ -281,7 +307,10 @@ mod tests {
         assert_eq!(parts[0].point, Vec3::new(0.5, 0.5, 0.0));
         assert_eq!((parts[0].weight, parts[1].weight), (0.5, 0.5));
         assert_eq!(finished(Vec::new()), None);
-        assert_eq!(finished(vec![SurfacePart { particle: a, point: Vec3::NAN, weight: 1.0 }]), None);
+        assert_eq!(
+            finished(vec![SurfacePart { particle: a, point: Vec3::NAN, weight: 1.0 }]),
+            None
+        );
     }
 
     #[test]
