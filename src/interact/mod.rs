@@ -15,6 +15,8 @@ pub use gizmos::{
     GroupGizmos, IslandGizmos, ParticleGizmos, SleepGizmos, StrainGizmos, SurfaceGizmos, VIEWS,
     VelocityGizmos, View,
 };
+#[cfg(all(feature = "picking", feature = "gizmos"))]
+pub use grab::GrabGizmos;
 #[cfg(feature = "picking")]
 pub use grab::{
     BusyPointers, GrabPlugin, GrabSettings, Grabbed, HeldBy, PointerPinned, PointerUnpinned,

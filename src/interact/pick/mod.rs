@@ -20,8 +20,9 @@ mod sight;
 mod surface;
 mod triangles;
 
-pub(super) use sight::{Cameras, DrawnBy, Sight};
-pub(super) use surface::{Struck, Surfaces};
+pub(super) use backend::drawn_by;
+pub(super) use sight::{Cameras, Sight};
+pub(super) use surface::{IsDrawn, Surfaces};
 
 use crate::constraint::SurfacePart;
 use backend::{hide_bind_pose, keep_own_hits, pick, share_with_body};
