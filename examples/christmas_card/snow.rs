@@ -10,15 +10,16 @@ use bevy::{
     render::render_resource::{Extent3d, TextureDimension, TextureFormat},
     window::PrimaryWindow,
 };
-use bevy_pliant::{interact::HeldBy, prelude::*, solver::DrawnPose};
+use bevy_pliant::{
+    interact::{BusyPointers, pointer_is_free},
+    prelude::*,
+    solver::DrawnPose,
+};
 use core::f32::consts::TAU;
 
 use super::{
     POINTER, SNOW,
-    common::{
-        panel,
-        stage2d::{Room, RoomCamera},
-    },
+    common::stage2d::{Room, RoomCamera},
 };
 
 /// Radius of a flake (m), and its mass (kg).
@@ -231,14 +232,13 @@ fn sweep(
     windows: Query<&Window, With<PrimaryWindow>>,
     touches: Res<Touches>,
     cameras: Query<(&Camera, &GlobalTransform), With<RoomCamera>>,
-    held: Query<(), With<HeldBy>>,
-    panel: Res<panel::PanelInput>,
+    busy: Option<Res<BusyPointers>>,
     mut broom: Single<(Entity, &mut Transform), With<Broom>>,
     mut commands: Commands,
 ) {
     let pointer = touches.iter().next().map(Touch::position);
     let pointer = pointer.or_else(|| windows.single().ok()?.cursor_position());
-    let sweeps = held.is_empty() && !panel.pointer;
+    let sweeps = pointer_is_free(busy);
     let world = pointer.filter(|_| sweeps).and_then(|pointer| {
         let (camera, view) = cameras.single().ok()?;
         camera.viewport_to_world_2d(view, pointer).ok()
