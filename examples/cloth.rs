@@ -25,7 +25,7 @@ mod stairs;
 
 use bevy::{camera::ScalingMode, prelude::*};
 use bevy_pliant::{
-    interact::{AxisGizmos, ConstraintGizmos, ParticleGizmos},
+    interact::{AxisGizmos, ConstraintGizmos, Inspector, ParticleGizmos},
     prelude::*,
 };
 use common::{Args, Example, FlatCamera, Opt, bodies, texture::PendingMipmaps};
@@ -160,6 +160,7 @@ fn hang(
     mut commands: Commands,
 ) {
     commands.spawn((
+        Name::new("Cloth"),
         grid(&args).pinned(pins(&args)),
         MeshMaterial3d(materials.add(linen(&args, &server, &mut pending))),
         Transform::from_xyz(0.0, TOP, 0.0),
@@ -208,14 +209,21 @@ fn bend(
 }
 
 /// The page's scene: in a plane, as lines and dots, its origin at the first particle.
-fn seed(args: Res<Args>, mut store: ResMut<GizmoConfigStore>, mut commands: Commands) {
+fn seed(
+    args: Res<Args>,
+    inspector: Option<ResMut<Inspector>>,
+    mut store: ResMut<GizmoConfigStore>,
+    mut commands: Commands,
+) {
     let size = UVec2::new(args.count("width"), args.count("height")) - UVec2::ONE;
     let extent = size.as_vec2() * SPACING;
-    commands.spawn((
+    let cloth = commands.spawn((
+        Name::new("Cloth"),
         grid(&args).pinned(pins(&args)).without_tethers().with_damping(0.0),
         Planar,
         Transform::from_xyz(0.5 * extent.x, 0.0, 0.0),
     ));
+    common::panel::select(inspector, &args, cloth.id());
     // The sagging cloth and some room around it.
     commands.spawn((
         Camera2d,
@@ -226,10 +234,12 @@ fn seed(args: Res<Args>, mut store: ResMut<GizmoConfigStore>, mut commands: Comm
         }),
         Transform::from_xyz(0.5 * extent.x, -0.62 * extent.y, 0.0),
     ));
-    store.config_mut::<ConstraintGizmos>().0.enabled = true;
+    // The page's own look, unless other views are asked for.
+    let own = args.views.is_empty();
     store.config_mut::<ConstraintGizmos>().0.line.width = 1.0;
-    store.config_mut::<ParticleGizmos>().0.enabled = true;
-    store.config_mut::<AxisGizmos>().0.enabled = true;
+    store.config_mut::<ConstraintGizmos>().0.enabled |= own;
+    store.config_mut::<ParticleGizmos>().0.enabled |= own;
+    store.config_mut::<AxisGizmos>().0.enabled |= own;
 }
 
 /// Marks the rail: the curtain's body, whose scale along x draws the pins together.
@@ -250,6 +260,7 @@ fn curtain(
 ) {
     let width = (args.count("width") - 1) as f32 * SPACING;
     commands.spawn((
+        Name::new("Curtain"),
         Rail,
         grid(&args).pinned(ClothPins::TopEdge).with_bending(BENDING),
         MeshMaterial3d(materials.add(linen(&args, &server, &mut pending))),

@@ -4,8 +4,9 @@ use core::ops::RangeInclusive;
 use std::{ffi::OsString, path::PathBuf};
 
 use bevy::prelude::*;
+use bevy_pliant::interact::InspectorTab;
 
-use super::{Example, views};
+use super::{Example, panel, views};
 
 /// Frames of a run that nobody watches, unless told otherwise.
 const DEFAULT_FRAMES: u32 = 600;
@@ -157,6 +158,8 @@ pub struct Args {
     pub report: Option<PathBuf>,
     /// Whether the scene may show its panel.
     pub panel: bool,
+    /// The tab of the panel that is shown first. Default: the scene's own.
+    pub tab: Option<InspectorTab>,
     /// Which of [`VIEWS`](bevy_pliant::interact::VIEWS) are shown from the start, by place.
     pub views: Vec<usize>,
     /// Size of the window or picture (px). Default: 1280 × 720.
@@ -238,6 +241,7 @@ pub fn parse(
         screenshot: None,
         report: None,
         panel: true,
+        tab: None,
         views: Vec::new(),
         size: UVec2::new(1280, 720),
         scale: 1.0,
@@ -277,7 +281,8 @@ pub fn parse(
             }
             continue;
         }
-        let known = matches!(name, "frames" | "screenshot" | "report" | "size" | "scale" | "view");
+        let known =
+            matches!(name, "frames" | "screenshot" | "report" | "size" | "scale" | "tab" | "view");
         if scene.is_none() && !known {
             return Err(format!("--{name}: no such option"));
         }
@@ -291,6 +296,7 @@ pub fn parse(
             (_, "screenshot") => args.screenshot = Some(picture(&value)?),
             (_, "report") => args.report = Some(value.into()),
             (_, "scale") => args.scale = scale(&value)?,
+            (_, "tab") => args.tab = Some(panel::tab(&value)?),
             (_, "view") => args.views = views::parse(&value)?,
             _ => args.size = size(&value)?,
         }
@@ -344,6 +350,7 @@ fn help(example: &Example) -> String {
         ("--size WxH", "size of window or picture in pixels (1280x720)"),
         ("--scale S", "pixels a point of panel and text, headless (1)"),
         ("--view NAME,NAME", "what is shown from the start: surface, lines, dots, strain ..."),
+        ("--tab NAME", "the panel's first tab: simulation, bodies, view"),
         ("--no-panel", "hide the panel"),
         ("--help", "show this"),
     ];

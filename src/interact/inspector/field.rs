@@ -3,7 +3,7 @@
 //! Each widget has its label as accessible name, and the range that it accepts; what is not a number is never
 //! accepted, whether dragged, typed or sent by an assistive technology.
 
-use bevy_egui::egui::{self, Response, RichText, Ui, UiBuilder, WidgetText};
+use bevy_egui::egui::{self, Response, RichText, Ui, UiBuilder};
 use core::ops::RangeInclusive;
 
 /// Part of a row that its label takes.
@@ -60,10 +60,9 @@ pub(super) fn row<R>(ui: &mut Ui, label: &str, tooltip: &str, add: impl FnOnce(&
         let inner = UiBuilder::new()
             .max_rect(rect)
             .layout(egui::Layout::left_to_right(egui::Align::Center));
-        ui.scope_builder(inner, |ui| {
-            let text = WidgetText::from(RichText::new(label).color(ui.visuals().text_color()));
-            ui.add(egui::Label::new(text).truncate().selectable(false));
-        });
+        // A child of its own, so that what follows begins where the label's column ends.
+        let text = RichText::new(label).color(ui.visuals().text_color());
+        ui.new_child(inner).add(egui::Label::new(text).truncate().selectable(false));
         if !tooltip.is_empty() {
             hovered.on_hover_text(tooltip);
         }

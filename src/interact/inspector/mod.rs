@@ -224,13 +224,16 @@ fn show_window(
         InspectorSide::Right => (egui::Align2::RIGHT_TOP, screen.right_top()),
     };
     let frame = egui::Frame::window(&context.style_of(context.theme())).inner_margin(10.0);
-    egui::Window::new("bevy_pliant")
+    let title = egui::RichText::new("bevy_pliant").size(14.0);
+    egui::Window::new(title)
+        .id(egui::Id::new("bevy_pliant inspector"))
         .frame(frame)
         .pivot(pivot)
         .default_pos(corner)
         .default_width(WIDTH)
         .min_width(240.0)
         .max_width(480.0)
+        .default_height(screen.height())
         .max_height(screen.height() - 48.0)
         .resizable([true, false])
         .constrain_to(screen)
