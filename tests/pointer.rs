@@ -268,6 +268,9 @@ fn in_the_plane_too() {
 #[derive(Resource, Clone, Copy, PartialEq, Debug)]
 enum Panel {
     Window,
+    /// In a layout of the user's own, as `bevy_egui` has it.
+    Layout,
+    /// In the old way.
     Side,
 }
 
@@ -283,6 +286,17 @@ fn show(panel: Res<Panel>, mut contexts: EguiContexts) -> Result {
                 },
             );
         }
+        Panel::Layout => {
+            let screen = egui::UiBuilder::new().layer_id(egui::LayerId::background());
+            let screen = screen.max_rect(context.viewport_rect());
+            let mut layout = egui::Ui::new(context.clone(), "layout".into(), screen);
+            egui::Panel::top("bar").exact_size(24.0).show_inside(&mut layout, |ui| {
+                ui.label("a bar");
+            });
+            egui::Panel::right("panel").exact_size(380.0).show_inside(&mut layout, |ui| {
+                ui.label("a label");
+            });
+        }
         #[expect(deprecated, reason = "users have such panels still")]
         Panel::Side => {
             egui::SidePanel::right("panel").exact_width(380.0).show(context, |ui| {
@@ -295,7 +309,7 @@ fn show(panel: Res<Panel>, mut contexts: EguiContexts) -> Result {
 
 #[test]
 fn case_44_panels_of_any_kind_keep_clicks_from_the_scene() {
-    for panel in [Panel::Window, Panel::Side] {
+    for panel in [Panel::Window, Panel::Layout, Panel::Side] {
         for own_camera in [false, true] {
             let mut desk = Desk::new(1.0);
             desk.app
@@ -489,7 +503,8 @@ fn a_crumpled_cloth_is_hit_where_bevys_own_ray_cast_hits_its_mesh() {
     desk.run(70);
     let mut hits = 0;
     for i in 0..400u32 {
-        let at = Vec2::new((i * 7919 % 800) as f32 + 0.3, (i * 104_729 % 600) as f32 + 0.7);
+        let at =
+            Vec2::new((i * 7919 % 400 + 200) as f32 + 0.3, (i * 104_729 % 300 + 170) as f32 + 0.7);
         desk.move_to(at);
         // The tick of that frame came after picking: the mesh and what was hit are of the same frame
         // once time stands.
@@ -576,4 +591,109 @@ fn events_reach_the_body_of_a_mesh_below_it() {
     desk.release();
     assert_eq!(desk.app.world().resource::<Heard>().0, ["over", "click"]);
     assert_eq!(desk.told(), (1, 1), "it was held meanwhile");
+}
+
+#[test]
+fn what_is_hidden_or_on_another_layer_is_neither_hovered_nor_grabbed() {
+    for what in ["hidden", "layer", "ignored", "disabled"] {
+        let (mut desk, body) = Desk::with_cloth(1.0);
+        let wanted = inner(&desk.app, body);
+        let at = desk.on_screen(wanted);
+        desk.move_to(at);
+        assert!(hovered(&desk.app).iter().any(|hit| hit.0 == body && hit.1.is_some()), "{what}");
+        let mut entity = desk.app.world_mut().entity_mut(body);
+        match what {
+            "hidden" => drop(entity.insert(Visibility::Hidden)),
+            "layer" => drop(entity.insert(RenderLayers::layer(3))),
+            "ignored" => drop(entity.insert(Pickable::IGNORE)),
+            _ => drop(entity.insert(bevy::ecs::entity_disabling::Disabled)),
+        }
+        desk.run(2);
+        desk.move_to(at + Vec2::X);
+        assert!(hovered(&desk.app).iter().all(|hit| hit.0 != body), "{what}");
+        desk.press();
+        assert_eq!(desk.told(), (0, 0), "{what}");
+    }
+}
+
+#[test]
+fn the_nearer_of_two_cloths_is_taken_and_the_one_that_lets_through_is_not_in_the_way() {
+    let (mut desk, behind) = Desk::with_cloth(1.0);
+    let near = Transform::from_xyz(0.0, 0.0, 0.5);
+    let before = desk.app.world_mut().spawn((cloth(), near)).id();
+    desk.run(40);
+    let wanted = inner(&desk.app, behind);
+    let at = desk.on_screen(wanted);
+    desk.move_to(at);
+    let hit = hovered(&desk.app);
+    assert!(hit.iter().any(|hit| hit.0 == before) && hit.iter().all(|hit| hit.0 != behind));
+    desk.press();
+    desk.release();
+    let grabbed = desk.app.world().resource::<Told>().grabbed[0];
+    assert!(particles(&desk.app, before).contains(&grabbed));
+    let lets_through = Pickable { should_block_lower: false, is_hoverable: false };
+    desk.app.world_mut().entity_mut(before).insert(lets_through);
+    desk.run(2);
+    desk.move_to(at + Vec2::X);
+    assert!(hovered(&desk.app).iter().any(|hit| hit.0 == behind));
+    desk.press();
+    let grabbed = desk.app.world().resource::<Told>().grabbed[1];
+    assert!(particles(&desk.app, behind).contains(&grabbed));
+}
+
+#[test]
+fn a_particle_that_is_a_target_is_hovered_together_with_its_body() {
+    let (mut desk, body) = Desk::with_cloth(1.0);
+    let target = inner(&desk.app, body);
+    desk.app.world_mut().entity_mut(target).insert(Pickable::default());
+    desk.run(2);
+    for (aside, near) in [(2.0, true), (7.0, true), (14.0, false)] {
+        let at = desk.on_screen(target) + Vec2::new(aside, 0.0);
+        desk.move_to(at);
+        let hit: Vec<Entity> = hovered(&desk.app).iter().map(|hit| hit.0).collect();
+        assert!(hit.contains(&body), "{aside} px: {hit:?}");
+        assert_eq!(hit.contains(&target), near, "{aside} px: {hit:?}");
+    }
+}
+
+#[test]
+fn what_is_dragged_during_a_pause_comes_to_the_pointer_afterwards_without_a_blow() {
+    for virtual_time in [false, true] {
+        let (mut desk, body) = Desk::with_cloth(1.0);
+        let rope = desk.app.world_mut().spawn(rope()).id();
+        desk.run(60);
+        let end = particles(&desk.app, rope)[12];
+        let at = desk.on_screen(end);
+        desk.move_to(at);
+        desk.press();
+        assert_eq!(desk.app.world().resource::<Told>().grabbed, [end]);
+        let pause = |desk: &mut Desk, paused: bool| {
+            if virtual_time {
+                let mut time = desk.app.world_mut().resource_mut::<Time<Virtual>>();
+                if paused { time.pause() } else { time.unpause() }
+            } else {
+                desk.app.world_mut().resource_mut::<SolverControl>().paused = paused;
+            }
+        };
+        pause(&mut desk, true);
+        desk.run(2);
+        let before = particle(&desk.app, end).position;
+        let to = at + Vec2::new(60.0, -110.0);
+        for i in 1..=10 {
+            desk.move_to(at.lerp(to, i as f32 / 10.0));
+        }
+        assert_eq!(particle(&desk.app, end).position, before, "virtual: {virtual_time}");
+        pause(&mut desk, false);
+        let mut fastest: f32 = 0.0;
+        for _ in 0..90 {
+            desk.run(1);
+            for member in [particles(&desk.app, rope), particles(&desk.app, body)].concat() {
+                fastest = fastest.max(particle(&desk.app, member).velocity.length());
+            }
+        }
+        let apart = desk.on_screen(end).distance(to);
+        assert!(apart < 3.0, "virtual: {virtual_time}: {apart} px from the pointer");
+        // 0.8 m in a quarter of a second.
+        assert!(fastest < 8.0, "virtual: {virtual_time}: {fastest} m/s");
+    }
 }
