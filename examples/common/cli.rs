@@ -4,8 +4,9 @@ use core::ops::RangeInclusive;
 use std::{ffi::OsString, path::PathBuf};
 
 use bevy::prelude::*;
+use bevy_pliant::interact::InspectorTab;
 
-use super::{Example, views};
+use super::{Example, panel, views};
 
 /// Frames of a run that nobody watches, unless told otherwise.
 const DEFAULT_FRAMES: u32 = 600;
@@ -163,6 +164,8 @@ pub struct Args {
     pub size: UVec2,
     /// Pixels of a picture for each point of a panel or text, headless. Default: 1.
     pub scale: f32,
+    /// The tab of the panel that is in front. Default: the simulation.
+    pub tab: InspectorTab,
     scene: Vec<(&'static str, Value)>,
 }
 
@@ -241,6 +244,7 @@ pub fn parse(
         views: Vec::new(),
         size: UVec2::new(1280, 720),
         scale: 1.0,
+        tab: InspectorTab::default(),
         scene: example.options.iter().map(|option| (option.name, option.default_value())).collect(),
     };
     let mut words = Vec::new();
@@ -277,7 +281,8 @@ pub fn parse(
             }
             continue;
         }
-        let known = matches!(name, "frames" | "screenshot" | "report" | "size" | "scale" | "view");
+        let known =
+            matches!(name, "frames" | "screenshot" | "report" | "size" | "scale" | "tab" | "view");
         if scene.is_none() && !known {
             return Err(format!("--{name}: no such option"));
         }
@@ -291,6 +296,7 @@ pub fn parse(
             (_, "screenshot") => args.screenshot = Some(picture(&value)?),
             (_, "report") => args.report = Some(value.into()),
             (_, "scale") => args.scale = scale(&value)?,
+            (_, "tab") => args.tab = panel::tab(&value)?,
             (_, "view") => args.views = views::parse(&value)?,
             _ => args.size = size(&value)?,
         }
@@ -344,6 +350,7 @@ fn help(example: &Example) -> String {
         ("--size WxH", "size of window or picture in pixels (1280x720)"),
         ("--scale S", "pixels a point of panel and text, headless (1)"),
         ("--view NAME,NAME", "what is shown from the start: surface, lines, dots, strain ..."),
+        ("--tab TAB", "the tab of the panel: simulation, bodies or view"),
         ("--no-panel", "hide the panel"),
         ("--help", "show this"),
     ];

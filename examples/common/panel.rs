@@ -7,9 +7,23 @@ use bevy::{
     prelude::*,
 };
 use bevy_egui::{EguiGlobalSettings, PrimaryEguiContext};
-use bevy_pliant::interact::InspectorPlugin;
+use bevy_pliant::interact::{InspectorPlugin, InspectorTab};
 
 use super::Args;
+
+/// The tabs that `--tab` can name.
+const TABS: [(&str, InspectorTab); 3] = [
+    ("simulation", InspectorTab::Simulation),
+    ("bodies", InspectorTab::Bodies),
+    ("view", InspectorTab::View),
+];
+
+/// The tab of this name.
+pub fn tab(text: &str) -> Result<InspectorTab, String> {
+    let found = TABS.iter().find(|(name, _)| *name == text);
+    let tab = found.map(|(_, tab)| *tab);
+    tab.ok_or_else(|| format!("--tab {text}: expected simulation, bodies or view"))
+}
 
 /// Adds the panel, if the command line does not hide it.
 pub struct PanelPlugin;
@@ -19,10 +33,11 @@ impl Plugin for PanelPlugin {
         if !app.world().resource::<Args>().panel {
             return;
         }
-        app.add_plugins(InspectorPlugin::default());
+        let tab = app.world().resource::<Args>().tab;
         // Otherwise egui takes the first camera that there is.
-        app.world_mut().resource_mut::<EguiGlobalSettings>().auto_create_primary_context = false;
-        app.add_systems(Startup, spawn_camera);
+        app.insert_resource(EguiGlobalSettings { auto_create_primary_context: false, ..default() })
+            .add_plugins(InspectorPlugin::default().with_tab(tab))
+            .add_systems(Startup, spawn_camera);
     }
 }
 

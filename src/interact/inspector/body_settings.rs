@@ -2,7 +2,7 @@
 
 use super::{
     field::{self, Number},
-    recipe,
+    recipe, theme,
 };
 use crate::{
     recipe::{Cloth, Rope, SpriteRagdoll},
@@ -91,13 +91,22 @@ fn layers(ui: &mut Ui, label: &str, tooltip: &str, bits: &mut u32) {
     field::row(ui, label, tooltip, |ui| {
         ui.spacing_mut().item_spacing.x = 2.0;
         let width = (ui.available_width() - 2.0 * (LAYERS - 1) as f32) / LAYERS as f32;
-        let size = egui::vec2(width, ui.spacing().interact_size.y);
         for layer in 0..LAYERS {
             let bit = 1 << layer;
-            let button = egui::Button::selectable(*bits & bit != 0, layer.to_string());
-            let response = ui.add_sized(size, button.min_size(size));
-            field::name(ui, &response, &format!("{label} {layer}"));
-            if response.on_hover_text(format!("Layer {layer}")).clicked() {
+            let on = *bits & bit != 0;
+            let size = egui::vec2(width, ui.spacing().interact_size.y);
+            let (rect, response) = ui.allocate_exact_size(size, egui::Sense::click());
+            response.widget_info(|| {
+                let name = format!("{label} {layer}");
+                egui::WidgetInfo::selected(egui::WidgetType::Checkbox, true, on, name)
+            });
+            let color = if on { theme::STRONG } else { theme::WEAK };
+            let fill = if on { theme::ACCENT_FILL } else { theme::FIELD };
+            ui.painter().rect_filled(rect, 3.0, fill);
+            let (at, text) = (rect.center(), layer.to_string());
+            ui.painter().text(at, egui::Align2::CENTER_CENTER, text, theme::font(11.5), color);
+            field::focus_ring(ui, &response);
+            if response.on_hover_text(format!("Layer {layer}. {tooltip}")).clicked() {
                 *bits ^= bit;
             }
         }

@@ -9,7 +9,7 @@ use crate::{
     },
 };
 use bevy::{ecs::component::Mutable, prelude::*};
-use bevy_egui::egui::{self, Ui};
+use bevy_egui::egui::Ui;
 
 const COMPLIANCE: Number = Number::wide("m/N", 0.0..=1e6, 1e-6);
 const BENDING: Number = Number::wide("rad²/J", 0.0..=1e12, 1.0);
@@ -53,23 +53,12 @@ fn presets<T: Copy>(
     name: impl Fn(&T) -> &'static str,
     is: impl Fn(&T) -> bool,
 ) -> Option<T> {
-    let current = materials.iter().find(|material| is(material)).map_or("own values", &name);
-    let mut chosen = None;
-    field::row(ui, "Material", tooltip, |ui| {
-        let combo = egui::ComboBox::from_id_salt("material")
-            .width(ui.available_width())
-            .selected_text(current)
-            .show_ui(ui, |ui| {
-                for material in materials {
-                    if ui.selectable_label(is(material), name(material)).clicked() {
-                        chosen = Some(*material);
-                    }
-                }
-            });
-        field::name(ui, &combo.response, "Material");
-        combo.response.on_hover_text(tooltip);
+    let known = materials.iter().position(is);
+    let names: Vec<&str> = materials.iter().map(name).collect();
+    let chosen = field::row(ui, "Material", tooltip, |ui| {
+        field::menu(ui, "Material", tooltip, known, &names, "Own values")
     });
-    chosen
+    materials.get(chosen?).copied()
 }
 
 fn cloth(ui: &mut Ui, cloth: &mut Cloth) {
