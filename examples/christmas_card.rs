@@ -23,6 +23,7 @@ use common::{
     Args, Example, Opt,
     bodies::{self, BuildPlugin},
     characters::{self, CharactersPlugin, Views},
+    panel,
     stage2d::Stage2dPlugin,
 };
 
@@ -35,11 +36,11 @@ const OPTIONS: &[Opt] = &[
 /// Height of a postman's picture (m), and his mass (kg).
 const HEIGHT: f32 = 1.05;
 const MASS: f32 = 4.0;
-/// Pictures, and where they begin: x, y (m), angle (rad), turning (rad/s).
-const POSTMEN: [(&str, [f32; 4]); 3] = [
-    ("characters/postman.png", [-1.35, 1.15, 0.25, -1.5]),
-    ("characters/postman_red.png", [0.05, 1.5, -0.5, 2.5]),
-    ("characters/postman_green.png", [1.4, 1.35, -0.3, 1.5]),
+/// Names, pictures, and where they begin: x, y (m), angle (rad), turning (rad/s).
+const POSTMEN: [(&str, &str, [f32; 4]); 3] = [
+    ("Blue postman", "characters/postman.png", [-1.35, 1.15, 0.25, -1.5]),
+    ("Red postman", "characters/postman_red.png", [0.05, 1.5, -0.5, 2.5]),
+    ("Green postman", "characters/postman_green.png", [1.4, 1.35, -0.3, 1.5]),
 ];
 /// How often one of them is tossed while nobody plays (s).
 const TOSS: f32 = 5.0;
@@ -66,10 +67,15 @@ fn main() -> AppExit {
         snow::SnowPlugin { flakes: args.count("flakes") },
     ))
     .insert_resource(GrabSettings { reach: 20.0, ..default() })
-    .add_systems(Startup, load)
+    .add_systems(Startup, (load, help.run_if(|args: Res<Args>| args.panel)))
     .add_systems(Update, (spawn.run_if(resource_exists::<Parts>), tumble))
     .add_observer(begin)
     .run()
+}
+
+fn help(args: Res<Args>, mut commands: Commands) {
+    let keys = "drag, throw, sweep   T toss   B bones   M mesh   R restart";
+    panel::spawn_help(&mut commands, &args, keys, Color::srgba(0.1, 0.15, 0.3, 0.8));
 }
 
 /// Marks a postman, with how fast he turns at first (rad/s).
@@ -85,7 +91,7 @@ struct Parts {
 
 fn load(server: Res<AssetServer>, mut commands: Commands) {
     commands.insert_resource(Parts {
-        pictures: POSTMEN.map(|(picture, _)| server.load(picture)),
+        pictures: POSTMEN.map(|(_, picture, _)| server.load(picture)),
         bones: server.load("characters/postman.bones.ron"),
     });
 }
@@ -98,12 +104,13 @@ fn spawn(parts: Res<Parts>, server: Res<AssetServer>, mut commands: Commands) {
         return;
     }
     commands.remove_resource::<Parts>();
-    for (i, (_, [x, y, angle, turn])) in POSTMEN.into_iter().enumerate() {
+    for (i, (name, _, [x, y, angle, turn])) in POSTMEN.into_iter().enumerate() {
         let postman = SpriteRagdoll::with_set(parts.pictures[i].clone(), parts.bones.clone())
             .with_height(HEIGHT)
             .with_mass(MASS)
             .flipped(i == 2, false);
         commands.spawn((
+            Name::new(name),
             Postman(turn),
             postman,
             BodySettings { layers: ContactLayers::new(POSTMAN, !POINTER), ..default() },

@@ -25,7 +25,7 @@ mod stairs;
 
 use bevy::{camera::ScalingMode, prelude::*};
 use bevy_pliant::{
-    interact::{AxisGizmos, ConstraintGizmos, ParticleGizmos},
+    interact::{AxisGizmos, ConstraintGizmos, Inspector, ParticleGizmos},
     prelude::*,
 };
 use common::{Args, Example, FlatCamera, Opt, bodies, texture::PendingMipmaps};
@@ -156,6 +156,7 @@ fn hang(
     mut commands: Commands,
 ) {
     commands.spawn((
+        Name::new("Cloth"),
         grid(&args).pinned(pins(&args)),
         MeshMaterial3d(materials.add(linen(&args, &server, &mut pending))),
         Transform::from_xyz(0.0, TOP, 0.0),
@@ -204,14 +205,21 @@ fn bend(
 }
 
 /// The page's scene: in a plane, as lines and dots, its origin at the first particle.
-fn seed(args: Res<Args>, mut store: ResMut<GizmoConfigStore>, mut commands: Commands) {
+fn seed(
+    args: Res<Args>,
+    inspector: Option<ResMut<Inspector>>,
+    mut store: ResMut<GizmoConfigStore>,
+    mut commands: Commands,
+) {
     let size = UVec2::new(args.count("width"), args.count("height")) - UVec2::ONE;
     let extent = size.as_vec2() * SPACING;
-    commands.spawn((
+    let cloth = commands.spawn((
+        Name::new("Cloth"),
         grid(&args).pinned(pins(&args)).without_tethers().with_damping(0.0),
         Planar,
         Transform::from_xyz(0.5 * extent.x, 0.0, 0.0),
     ));
+    common::panel::select(inspector, &args, cloth.id());
     // The sagging cloth and some room around it.
     commands.spawn((
         Camera2d,
@@ -246,6 +254,7 @@ fn curtain(
 ) {
     let width = (args.count("width") - 1) as f32 * SPACING;
     commands.spawn((
+        Name::new("Curtain"),
         Rail,
         grid(&args).pinned(ClothPins::TopEdge).with_bending(BENDING),
         MeshMaterial3d(materials.add(linen(&args, &server, &mut pending))),

@@ -97,7 +97,12 @@ fn spawn(args: Res<Args>, server: Res<AssetServer>, mut commands: Commands) {
             drop_place(i, count)
         };
         // Each a hair nearer than the one before.
-        commands.spawn((postman, Transform::from_xyz(0.0, 0.0, 1e-5 * i as f32) * place));
+        let name = if count == 1 { "Postman".to_owned() } else { format!("Postman {}", i + 1) };
+        commands.spawn((
+            Name::new(name),
+            postman,
+            Transform::from_xyz(0.0, 0.0, 1e-5 * i as f32) * place,
+        ));
     }
 }
 

@@ -13,7 +13,13 @@ use bevy::{
 use bevy_pliant::{interact::HeldBy, prelude::*, solver::DrawnPose};
 use core::f32::consts::TAU;
 
-use super::{POINTER, SNOW, common::stage2d::Room};
+use super::{
+    POINTER, SNOW,
+    common::{
+        panel,
+        stage2d::{Room, RoomCamera},
+    },
+};
 
 /// Radius of a flake (m), and its mass (kg).
 const RADIUS: f32 = 0.013;
@@ -222,14 +228,16 @@ fn spawn_broom(mut commands: Commands) {
 fn sweep(
     windows: Query<&Window, With<PrimaryWindow>>,
     touches: Res<Touches>,
-    cameras: Query<(&Camera, &GlobalTransform)>,
+    cameras: Query<(&Camera, &GlobalTransform), With<RoomCamera>>,
     held: Query<(), With<HeldBy>>,
+    panel: Res<panel::PanelInput>,
     mut broom: Single<(Entity, &mut Transform), With<Broom>>,
     mut commands: Commands,
 ) {
     let pointer = touches.iter().next().map(Touch::position);
     let pointer = pointer.or_else(|| windows.single().ok()?.cursor_position());
-    let world = pointer.filter(|_| held.is_empty()).and_then(|pointer| {
+    let sweeps = held.is_empty() && !panel.pointer;
+    let world = pointer.filter(|_| sweeps).and_then(|pointer| {
         let (camera, view) = cameras.single().ok()?;
         camera.viewport_to_world_2d(view, pointer).ok()
     });

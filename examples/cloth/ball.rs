@@ -48,6 +48,7 @@ fn spawn(
     let friction = Friction::new(1.0);
     let cloth = linen(&server, &mut pending, Vec2::splat(side));
     commands.spawn((
+        Name::new("Cloth"),
         Cloth::grid(UVec2::splat(SIZE), SPACING).with_friction(friction).with_bending(300.0),
         BodySettings { self_contact: true, ..default() },
         MeshMaterial3d(materials.add(cloth)),

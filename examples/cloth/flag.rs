@@ -104,6 +104,7 @@ fn spawn_flag(
     });
     commands.spawn((Pole, pole_at(0.0), Visibility::default())).with_children(|pole| {
         pole.spawn((
+            Name::new("Flag"),
             Cloth::grid(SIZE, SPACING)
                 .pinned(ClothPins::Indices(hoist))
                 .with_mass(ClothMass::PerArea(0.11))

@@ -103,6 +103,7 @@ fn spawn(
     let cloth = linen(&server, &mut pending, side);
     let top = RISE * STEPS as f32;
     commands.spawn((
+        Name::new("Blanket"),
         Cloth::grid(SIZE, SPACING).with_friction(friction).with_bending(100.0),
         BodySettings { self_contact: true, ..default() },
         MeshMaterial3d(materials.add(cloth)),

@@ -1,16 +1,17 @@
 //! What the examples of this crate share about bodies: readiness, measures, keys, the text on screen.
 
 use bevy::{prelude::*, ui::IsDefaultUiCamera};
+use bevy_egui::PrimaryEguiContext;
 use bevy_pliant::{
-    interact::{ConstraintGizmos, HeldBy, ParticleGizmos},
+    interact::{ConstraintGizmos, HeldBy, Inspector, ParticleGizmos},
     prelude::*,
     solver::{PliantSchedule, state_hash},
 };
 
-use super::{CameraRest, Held, Measures, Ready};
+use super::{Args, CameraRest, Held, Measures, Ready, panel};
 
-/// Builds bodies while the clock is held; keys, text on screen, and rest for the camera while a
-/// particle is held.
+/// Builds bodies while the clock is held; keys, and rest for the camera while a particle is held. Without the
+/// panel, time and counts as text; with it, a line that lists the keys.
 ///
 /// | key | does |
 /// |---|---|
@@ -29,10 +30,18 @@ impl Plugin for BodiesPlugin {
     fn build(&self, app: &mut App) {
         let color = self.text_color;
         app.add_plugins(BuildPlugin { bodies: self.bodies })
-            .add_systems(Startup, move |mut commands: Commands| spawn_text(&mut commands, color))
-            .add_systems(Update, (keys, write_text));
+            .add_systems(Startup, move |args: Res<Args>, mut commands: Commands| {
+                spawn_text(&mut commands, color);
+                if args.panel {
+                    panel::spawn_help(&mut commands, &args, KEYS, color.with_alpha(0.6));
+                }
+            })
+            .add_systems(Update, (keys.run_if(panel::keys_are_free), write_text));
     }
 }
+
+/// The keys in a line.
+const KEYS: &str = "drag, throw   Space pause   . step   R restart   L lines";
 
 /// Builds bodies while the clock is held; rest for the camera while a particle is held; a camera for
 /// what is written on the screen.
@@ -88,7 +97,10 @@ fn spawn_text(commands: &mut Commands, color: Color) {
     ));
 }
 
-fn choose_ui_camera(cameras: Query<Entity, Added<Camera>>, mut commands: Commands) {
+fn choose_ui_camera(
+    cameras: Query<Entity, (Added<Camera>, Without<PrimaryEguiContext>)>,
+    mut commands: Commands,
+) {
     for camera in cameras.iter().take(1) {
         commands.entity(camera).insert(IsDefaultUiCamera);
     }
@@ -98,9 +110,13 @@ fn write_text(
     clock: Res<SolverClock>,
     diagnostics: Res<SolverDiagnostics>,
     control: Res<SolverControl>,
-    mut texts: Query<&mut Text, With<Readout>>,
+    inspector: Option<Res<Inspector>>,
+    mut texts: Query<(&mut Text, &mut Visibility), With<Readout>>,
 ) {
-    for mut text in &mut texts {
+    // The panel shows the same.
+    let hidden = inspector.is_some_and(|inspector| inspector.open);
+    for (mut text, mut visibility) in &mut texts {
+        *visibility = if hidden { Visibility::Hidden } else { Visibility::Inherited };
         let state = if control.paused { "paused" } else { "" };
         text.0 = format!(
             "time         {:.2} s  {state}\ntick         {:.2} ms\nparticles    {}\nconstraints  {}",

@@ -6,7 +6,7 @@ use bevy_pliant::{
     prelude::*,
 };
 
-use super::Args;
+use super::{Args, panel};
 
 /// What is shown over the pictures of characters, from the start: an option of the command line.
 pub const SHOW: super::Opt = super::Opt::choice(
@@ -37,7 +37,7 @@ impl Plugin for CharactersPlugin {
             show_bones(&mut store, bones);
             show_skin(&mut store, skin);
         })
-        .add_systems(Update, (keys, toss));
+        .add_systems(Update, (keys, toss).run_if(panel::keys_are_free));
     }
 }
 

@@ -158,14 +158,14 @@ pub struct Args {
     pub report: Option<PathBuf>,
     /// Whether the scene may show its panel.
     pub panel: bool,
+    /// The tab of the panel that is shown first. Default: the scene's own.
+    pub tab: Option<InspectorTab>,
     /// Which of [`VIEWS`](bevy_pliant::interact::VIEWS) are shown from the start, by place.
     pub views: Vec<usize>,
     /// Size of the window or picture (px). Default: 1280 × 720.
     pub size: UVec2,
     /// Pixels of a picture for each point of a panel or text, headless. Default: 1.
     pub scale: f32,
-    /// The tab of the panel that is in front. Default: the simulation.
-    pub tab: InspectorTab,
     scene: Vec<(&'static str, Value)>,
 }
 
@@ -241,10 +241,10 @@ pub fn parse(
         screenshot: None,
         report: None,
         panel: true,
+        tab: None,
         views: Vec::new(),
         size: UVec2::new(1280, 720),
         scale: 1.0,
-        tab: InspectorTab::default(),
         scene: example.options.iter().map(|option| (option.name, option.default_value())).collect(),
     };
     let mut words = Vec::new();
@@ -296,7 +296,7 @@ pub fn parse(
             (_, "screenshot") => args.screenshot = Some(picture(&value)?),
             (_, "report") => args.report = Some(value.into()),
             (_, "scale") => args.scale = scale(&value)?,
-            (_, "tab") => args.tab = panel::tab(&value)?,
+            (_, "tab") => args.tab = Some(panel::tab(&value)?),
             (_, "view") => args.views = views::parse(&value)?,
             _ => args.size = size(&value)?,
         }
@@ -350,7 +350,7 @@ fn help(example: &Example) -> String {
         ("--size WxH", "size of window or picture in pixels (1280x720)"),
         ("--scale S", "pixels a point of panel and text, headless (1)"),
         ("--view NAME,NAME", "what is shown from the start: surface, lines, dots, strain ..."),
-        ("--tab TAB", "the tab of the panel: simulation, bodies or view"),
+        ("--tab NAME", "the panel's first tab: simulation, bodies, view"),
         ("--no-panel", "hide the panel"),
         ("--help", "show this"),
     ];

@@ -1,43 +1,121 @@
 //! The inspector panel in an example: a window at the right, unless `--no-panel` is given.
 //!
-//! A camera of its own draws it over what the others drew, untouched by their tonemapping.
+//! A camera of its own draws it over what the others drew, untouched by their tonemapping. What the scene is
+//! about moves to the middle of what the panel leaves free: [`OrbitCamera`]s and [`FlatCamera`]s look aside,
+//! and a [room](super::stage2d) is drawn smaller. The simulation does not know of it.
 
 use bevy::{
-    camera::{ClearColorConfig, visibility::RenderLayers},
+    camera::{CameraUpdateSystems, ClearColorConfig, SubCameraView, visibility::RenderLayers},
     prelude::*,
+    window::PrimaryWindow,
 };
-use bevy_egui::{EguiGlobalSettings, PrimaryEguiContext};
-use bevy_pliant::interact::{InspectorPlugin, InspectorTab};
+use bevy_egui::{EguiGlobalSettings, PrimaryEguiContext, input::EguiWantsInput};
+use bevy_pliant::interact::{Inspector, InspectorPlugin, InspectorTab};
 
-use super::Args;
+use super::{Args, FlatCamera, OrbitCamera};
 
-/// The tabs that `--tab` can name.
-const TABS: [(&str, InspectorTab); 3] = [
-    ("simulation", InspectorTab::Simulation),
-    ("bodies", InspectorTab::Bodies),
-    ("view", InspectorTab::View),
-];
-
-/// The tab of this name.
-pub fn tab(text: &str) -> Result<InspectorTab, String> {
-    let found = TABS.iter().find(|(name, _)| *name == text);
-    let tab = found.map(|(_, tab)| *tab);
-    tab.ok_or_else(|| format!("--tab {text}: expected simulation, bodies or view"))
-}
+/// Width of the panel with its margins (points).
+const WIDTH: f32 = 342.0;
+/// The greatest part of a picture's width that it takes from a scene.
+const GREATEST_SHARE: f32 = 0.4;
+/// Size of the line that lists the keys (points).
+const HELP: f32 = 13.0;
 
 /// Adds the panel, if the command line does not hide it.
+///
+/// Systems: `note_input` in `PreUpdate`; `share` and `look_aside` before Bevy's cameras in `PostUpdate`.
 pub struct PanelPlugin;
 
 impl Plugin for PanelPlugin {
     fn build(&self, app: &mut App) {
-        if !app.world().resource::<Args>().panel {
+        app.init_resource::<PanelInput>().init_resource::<PanelShare>();
+        let args = app.world().resource::<Args>();
+        if !args.panel {
             return;
         }
-        let tab = app.world().resource::<Args>().tab;
-        // Otherwise egui takes the first camera that there is.
-        app.insert_resource(EguiGlobalSettings { auto_create_primary_context: false, ..default() })
-            .add_plugins(InspectorPlugin::default().with_tab(tab))
-            .add_systems(Startup, spawn_camera);
+        let share = PanelShare::of(args.size.x as f32 / args.scale);
+        let tab = args.tab.unwrap_or_default();
+        app.insert_resource(share)
+            // Otherwise egui takes the first camera that there is.
+            .insert_resource(EguiGlobalSettings { auto_create_primary_context: false, ..default() })
+            .add_plugins(InspectorPlugin::default().with_tab(tab));
+        app.add_systems(Startup, spawn_camera).add_systems(PreUpdate, note_input).add_systems(
+            PostUpdate,
+            (update_share, look_aside).chain().before(CameraUpdateSystems),
+        );
+    }
+}
+
+/// What pointer and keyboard do with the panel; a scene leaves them alone then.
+#[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PanelInput {
+    /// Whether the pointer is the panel's: over it, or pressed there and not released since.
+    pub pointer: bool,
+    /// Whether keys are typed into it.
+    pub keyboard: bool,
+}
+
+/// For run conditions: whether the pointer is the scene's.
+pub fn pointer_is_free(panel: Res<PanelInput>) -> bool {
+    !panel.pointer
+}
+
+/// For run conditions: whether keys are the scene's.
+pub fn keys_are_free(panel: Res<PanelInput>) -> bool {
+    !panel.keyboard
+}
+
+fn note_input(
+    wants: Option<Res<EguiWantsInput>>,
+    buttons: Res<ButtonInput<MouseButton>>,
+    mut input: ResMut<PanelInput>,
+) {
+    let Some(wants) = wants else { return };
+    let before = buttons.get_pressed().count() > buttons.get_just_pressed().count();
+    let now = PanelInput {
+        // A drag stays with what it began on.
+        pointer: if before { input.pointer } else { wants.wants_any_pointer_input() },
+        keyboard: wants.wants_any_keyboard_input(),
+    };
+    input.set_if_neq(now);
+}
+
+/// Which part of the picture's width the panel takes, at its right; 0 while it is hidden.
+#[derive(Resource, Clone, Copy, Debug, Default, PartialEq)]
+pub struct PanelShare(pub f32);
+
+impl PanelShare {
+    /// For a picture of this width (points).
+    fn of(width: f32) -> Self {
+        Self((WIDTH / width.max(1.0)).min(GREATEST_SHARE))
+    }
+}
+
+fn update_share(
+    inspector: Res<Inspector>,
+    args: Res<Args>,
+    windows: Query<&Window, With<PrimaryWindow>>,
+    mut share: ResMut<PanelShare>,
+) {
+    let width = windows.single().map_or(args.size.x as f32 / args.scale, Window::width);
+    let now = if inspector.open { PanelShare::of(width) } else { PanelShare(0.0) };
+    share.set_if_neq(now);
+}
+
+/// Moves the middle of the picture to the middle of what is free.
+fn look_aside(
+    share: Res<PanelShare>,
+    mut cameras: Query<&mut Camera, Or<(With<OrbitCamera>, With<FlatCamera>)>>,
+) {
+    for mut camera in &mut cameras {
+        let Some(size) = camera.physical_target_size().filter(|size| size.min_element() > 0) else {
+            continue;
+        };
+        let offset = Vec2::new(0.5 * share.0 * size.x as f32, 0.0);
+        let view = (share.0 > 0.0).then_some(SubCameraView { full_size: size, offset, size });
+        if camera.sub_camera_view != view {
+            camera.sub_camera_view = view;
+        }
     }
 }
 
@@ -48,5 +126,39 @@ fn spawn_camera(mut commands: Commands) {
         Camera2d,
         Camera { order: 100, clear_color: ClearColorConfig::None, ..default() },
         RenderLayers::none(),
+    ));
+}
+
+/// Reads the name of a tab.
+pub fn tab(text: &str) -> Result<InspectorTab, String> {
+    match text {
+        "simulation" => Ok(InspectorTab::Simulation),
+        "bodies" => Ok(InspectorTab::Bodies),
+        "view" => Ok(InspectorTab::View),
+        _ => Err(format!("--tab {text}: expected simulation, bodies or view")),
+    }
+}
+
+/// Opens the panel on the fields of this body, unless the command line names another tab.
+pub fn select(inspector: Option<ResMut<Inspector>>, args: &Args, body: Entity) {
+    if let Some(mut inspector) = inspector {
+        inspector.tab = args.tab.unwrap_or(InspectorTab::Bodies);
+        inspector.selected = Some(body);
+    }
+}
+
+/// Lists keys at the lower left; with the panel also the key that hides it.
+pub fn spawn_help(commands: &mut Commands, args: &Args, keys: &str, color: Color) {
+    let panel = if args.panel { "   F1 panel" } else { "" };
+    commands.spawn((
+        Text::new(format!("{keys}{panel}")),
+        TextColor(color),
+        TextFont { font_size: FontSize::Px(HELP), ..default() },
+        Node {
+            position_type: PositionType::Absolute,
+            left: Val::Px(14.0),
+            bottom: Val::Px(6.0),
+            ..default()
+        },
     ));
 }

@@ -3,7 +3,10 @@
 use bevy::prelude::*;
 use bevy_pliant::prelude::*;
 
-use super::common::stage2d::{Room, cover};
+use super::common::{
+    Args, panel,
+    stage2d::{Room, cover},
+};
 
 /// Spawns the scenery at `Startup`.
 pub struct SceneryPlugin {
@@ -119,16 +122,7 @@ fn backdrop(room: Res<Room>, server: Res<AssetServer>, mut commands: Commands) {
     commands.spawn(cover(server.load("stage/backdrop.png"), 16.0 / 9.0, &room));
 }
 
-fn help(mut commands: Commands) {
-    commands.spawn((
-        Text::new("drag, throw   Space bag   T toss   B bones   M mesh   R restart"),
-        TextColor(Color::srgba(0.21, 0.09, 0.06, 0.8)),
-        TextFont { font_size: FontSize::Px(13.0), ..default() },
-        Node {
-            position_type: PositionType::Absolute,
-            left: Val::Px(14.0),
-            bottom: Val::Px(6.0),
-            ..default()
-        },
-    ));
+fn help(args: Res<Args>, mut commands: Commands) {
+    let keys = "drag, throw   Space bag   T toss   B bones   M mesh   R restart";
+    panel::spawn_help(&mut commands, &args, keys, OUTLINE.with_alpha(0.8));
 }

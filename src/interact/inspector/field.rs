@@ -298,18 +298,58 @@ impl Number {
     }
 }
 
-/// A box to tick.
+/// A switch.
 pub(super) fn tick_box(ui: &mut Ui, label: &str, tooltip: &str, value: &mut bool) -> bool {
-    let response = ui.add(egui::Checkbox::without_text(value));
-    name(ui, &response, label);
-    let changed = response.changed();
+    let size = vec2(30.0, ui.spacing().interact_size.y);
+    let (rect, response) = ui.allocate_exact_size(size, Sense::click());
+    response
+        .widget_info(|| WidgetInfo::selected(WidgetType::Checkbox, ui.is_enabled(), *value, label));
+    draw_switch(ui, rect, &response, *value);
+    let clicked = response.clicked();
+    if clicked {
+        *value = !*value;
+    }
     if !tooltip.is_empty() {
         response.on_hover_ui(|ui| explain(ui, label, tooltip, ""));
     }
-    changed
+    clicked
 }
 
-/// A row with a box to tick; whether it was changed.
+/// A switch that is a whole row, its label included; whether it was thrown.
+pub(super) fn toggle(ui: &mut Ui, label: &str, tooltip: &str, value: &mut bool) -> bool {
+    let size = vec2(ui.available_width(), ui.spacing().interact_size.y);
+    let (rect, response) = ui.allocate_exact_size(size, Sense::click());
+    response
+        .widget_info(|| WidgetInfo::selected(WidgetType::Checkbox, ui.is_enabled(), *value, label));
+    if response.hovered() {
+        ui.painter().rect_filled(rect, 4.0, theme::SECTION);
+    }
+    let color = if *value { theme::STRONG } else { theme::LABELS };
+    let at = rect.left_center() + vec2(4.0, 0.0);
+    ui.painter().text(at, Align2::LEFT_CENTER, label, theme::font(13.0), color);
+    let right = Rect::from_min_max(pos2(rect.right() - 34.0, rect.top()), rect.max);
+    draw_switch(ui, right, &response, *value);
+    let clicked = response.clicked();
+    if clicked {
+        *value = !*value;
+    }
+    response.on_hover_ui(|ui| explain(ui, label, tooltip, ""));
+    clicked
+}
+
+fn draw_switch(ui: &Ui, rect: Rect, response: &Response, on: bool) {
+    let how = ui.ctx().animate_bool_responsive(response.id, on);
+    let track = Rect::from_center_size(rect.center(), vec2(28.0, 15.0));
+    let off = if response.hovered() { theme::HOVERED } else { theme::FIELD };
+    let fill = off.lerp_to_gamma(theme::ACCENT, 0.75 * how);
+    ui.painter().rect_filled(track, 7.5, fill);
+    let ends = track.left() + 7.5..=track.right() - 7.5;
+    let knob = pos2(egui::lerp(ends, how), track.center().y);
+    ui.painter().circle_filled(knob, 5.0, theme::LABELS.lerp_to_gamma(theme::STRONG, how));
+    focus_ring(ui, response);
+}
+
+/// A row with a switch; whether it was thrown.
 pub(super) fn tick(ui: &mut Ui, label: &str, tooltip: &str, value: &mut bool) -> bool {
     row(ui, label, tooltip, |ui| tick_box(ui, label, tooltip, value))
 }

@@ -160,7 +160,7 @@ fn speed(ui: &mut Ui, world: &mut World) {
         Some(speed) => {
             let down = SPEEDS.iter().position(|known| (known - speed).abs() < 1e-4);
             let tooltip = "How fast the game's time goes: below 1 is slow motion.";
-            let names = ["⅒", "¼", "½", "1×"];
+            let names = ["0.1", "0.25", "0.5", "1"];
             let chosen = field::row(ui, "Slow motion", tooltip, |ui| {
                 field::segments(ui, "Slow motion", tooltip, down, &names)
             });

@@ -23,6 +23,8 @@ pub(super) const BACKGROUND: Color32 = Color32::from_rgba_premultiplied(26, 29, 
 pub(super) const SECTION: Color32 = Color32::from_rgb(40, 45, 53);
 /// Fields that take values.
 pub(super) const FIELD: Color32 = Color32::from_rgb(50, 56, 66);
+/// The same below the pointer.
+pub(super) const HOVERED: Color32 = Color32::from_rgb(62, 70, 83);
 /// Wells: lists and plots.
 pub(super) const WELL: Color32 = Color32::from_rgb(18, 20, 24);
 /// Lines.
@@ -103,14 +105,9 @@ fn paint(visuals: &mut Visuals) {
     let states = [
         (&mut widgets.noninteractive, BACKGROUND, LINE, TEXT),
         (&mut widgets.inactive, FIELD, FIELD, TEXT),
-        (
-            &mut widgets.hovered,
-            Color32::from_rgb(62, 70, 83),
-            Color32::from_rgb(86, 97, 114),
-            STRONG,
-        ),
+        (&mut widgets.hovered, HOVERED, Color32::from_rgb(86, 97, 114), STRONG),
         (&mut widgets.active, ACCENT_FILL, ACCENT, STRONG),
-        (&mut widgets.open, Color32::from_rgb(62, 70, 83), LINE, STRONG),
+        (&mut widgets.open, HOVERED, LINE, STRONG),
     ];
     for (widget, fill, edge, text) in states {
         widget.bg_fill = fill;

@@ -1,7 +1,8 @@
 //! Where the time of a tick goes: a number, a plot of the last seconds, and a list by stage.
 //!
 //! Measurements come from Bevy's `DiagnosticsStore`; ten times a second they are sorted into bins of a tenth
-//! of a second, so that the plot does not shimmer, the numbers can be read, and a frame costs little.
+//! of a second, so that the plot does not shimmer, the numbers can be read, and a frame costs little. While
+//! the simulation is paused the plot stands still.
 
 use super::{field, number, theme};
 use crate::solver::{PliantDiagnosticsPlugin, SolverDiagnostics, Stage};
@@ -118,23 +119,25 @@ impl Timing {
         self.list(ui);
     }
 
-    /// Reads the store anew if a bin has passed.
+    /// Reads the store anew if a bin has passed since the last measurement that was read.
     fn read<'a>(&mut self, store: &DiagnosticsStore, types: impl Iterator<Item = &'a str>) {
-        let now = Instant::now();
-        let start = *self.start.get_or_insert(now);
-        let bin = (now.saturating_duration_since(start).as_secs_f64() / BIN).floor() as i64;
-        if self.read == Some(bin) {
-            return;
-        }
-        self.read = Some(bin);
-        let bin_of = |at: Instant| {
+        let ticks = store.get(&PliantDiagnosticsPlugin::TICK);
+        let Some(last) = ticks.and_then(Diagnostic::measurement) else { return };
+        let start = *self.start.get_or_insert(last.time);
+        let bins_since = |at: Instant| {
             let since = match at.checked_duration_since(start) {
                 Some(after) => after.as_secs_f64(),
                 None => -start.saturating_duration_since(at).as_secs_f64(),
             };
-            // The current bin is not full yet.
-            BINS as i64 - (bin - (since / BIN).floor() as i64)
+            (since / BIN).floor() as i64
         };
+        let bin = bins_since(last.time);
+        if self.read == Some(bin) {
+            return;
+        }
+        self.read = Some(bin);
+        // The current bin is not full yet.
+        let bin_of = |at: Instant| BINS as i64 - (bin - bins_since(at));
         let reader = Reader { store, bin_of: &bin_of };
         self.series.clear();
         let mut rest = reader.bins(&PliantDiagnosticsPlugin::stage(Stage::Project));
@@ -240,7 +243,8 @@ impl Timing {
             .allow_double_click_reset(false)
             .sense(Sense::hover())
             .set_margin_fraction(egui::Vec2::ZERO)
-            .grid_spacing(egui::Rangef::new(4.0, 200.0))
+            .grid_color(theme::LINE)
+            .grid_fade(0.0)
             .x_grid_spacer(|_| grid(BINS as f64, 20.0))
             .y_grid_spacer(move |_| grid(top, 0.5 * top))
             .show(ui, |plot| {

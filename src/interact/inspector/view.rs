@@ -61,7 +61,7 @@ fn skins(ui: &mut Ui, world: &mut World) {
     let mut hidden = world.query_filtered::<(), (With<HiddenByPanel>, Allow<Disabled>)>();
     let mut shown = hidden.iter(world).next().is_none();
     let tooltip = "The meshes and pictures of the bodies. Hide them to see lines and dots alone.";
-    let changed = toggle(ui, "Draw bodies", tooltip, &mut shown);
+    let changed = field::toggle(ui, "Draw bodies", tooltip, &mut shown);
     if changed && shown {
         let mut all =
             world.query_filtered::<(Entity, &HiddenByPanel, &mut Visibility), Allow<Disabled>>();
@@ -97,7 +97,7 @@ fn skins(ui: &mut Ui, world: &mut World) {
 fn entry(ui: &mut Ui, view: &View, store: &mut Mut<GizmoConfigStore>) {
     let mut on = view.is_on(store);
     let is = |group: TypeId| view.group() == group;
-    if toggle(ui, view.name, view.tooltip, &mut on) {
+    if field::toggle(ui, view.name, view.tooltip, &mut on) {
         view.set(store, on);
     }
     if !on {
@@ -108,38 +108,6 @@ fn entry(ui: &mut Ui, view: &View, store: &mut Mut<GizmoConfigStore>) {
     } else if is(TypeId::of::<SleepGizmos>()) {
         sleep(ui, store);
     }
-}
-
-/// A whole row that switches something on and off; whether it did.
-fn toggle(ui: &mut Ui, label: &str, tooltip: &str, on: &mut bool) -> bool {
-    let size = vec2(ui.available_width(), theme::ROW);
-    let (rect, response) = ui.allocate_exact_size(size, Sense::click());
-    response.widget_info(|| WidgetInfo::selected(WidgetType::Checkbox, true, *on, label));
-    let painter = ui.painter();
-    if response.hovered() {
-        painter.rect_filled(rect, 4.0, theme::SECTION);
-    }
-    let color = if *on { theme::STRONG } else { theme::LABELS };
-    let at = rect.left_center() + vec2(4.0, 0.0);
-    painter.text(at, Align2::LEFT_CENTER, label, theme::font(13.0), color);
-    let how = ui.ctx().animate_bool_responsive(response.id, *on);
-    let track =
-        Rect::from_center_size(pos2(rect.right() - 19.0, rect.center().y), vec2(28.0, 15.0));
-    let fill = theme::FIELD.lerp_to_gamma(theme::ACCENT, 0.8 * how);
-    painter.rect_filled(track, 7.5, fill);
-    let knob = pos2(egui::lerp(track.left() + 7.5..=track.right() - 7.5, how), track.center().y);
-    painter.circle_filled(knob, 5.0, theme::LABELS.lerp_to_gamma(theme::STRONG, how));
-    field::focus_ring(ui, &response);
-    let clicked = response.clicked();
-    if clicked {
-        *on = !*on;
-    }
-    response.on_hover_ui(|ui| {
-        ui.set_max_width(240.0);
-        ui.label(egui::RichText::new(label).strong());
-        ui.label(tooltip);
-    });
-    clicked
 }
 
 fn color_of(color: impl Into<Srgba>) -> Color32 {

@@ -11,6 +11,9 @@ use bevy_egui::{
 /// Distance from the edges of the screen (points).
 const MARGIN: f32 = 10.0;
 
+/// The id of the window.
+const WINDOW: &str = "bevy_pliant inspector";
+
 /// Where the window was put.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Placed {
@@ -36,17 +39,19 @@ pub(super) fn show_window(
     let Inspector { side, folded, .. } = *world.resource::<Inspector>();
     let style = world.resource::<Panel>().style.clone();
     let frame = theme::window_frame(&style);
-    let width = theme::WIDTH.min(screen.width() - frame.total_margin().sum().x);
-    let corner = match side {
-        InspectorSide::Left => screen.left_top(),
-        InspectorSide::Right => {
-            pos2(screen.right() - width - frame.total_margin().sum().x, screen.top())
-        }
+    let margins = frame.total_margin().sum();
+    let width = theme::WIDTH.min(screen.width() - margins.x);
+    let (pivot, corner) = match side {
+        InspectorSide::Left => (Align2::LEFT_TOP, screen.left_top()),
+        InspectorSide::Right => (Align2::RIGHT_TOP, screen.right_top()),
     };
     let mut window = egui::Window::new("bevy_pliant")
+        .id(egui::Id::new(WINDOW))
         .title_bar(false)
         .frame(frame)
+        .pivot(pivot)
         .default_pos(corner)
+        .default_size(vec2(width, screen.height()))
         .resizable(false)
         .constrain_to(screen);
     // When the screen gets another size, what stands at its edge stays there.
@@ -54,7 +59,7 @@ pub(super) fn show_window(
     let before = world.resource::<Panel>().placed;
     if before != Some(placed) {
         let moved = before.is_some_and(|before| {
-            let area = egui::AreaState::load(&context, egui::Id::new("bevy_pliant"));
+            let area = egui::AreaState::load(&context, egui::Id::new(WINDOW));
             area.and_then(|area| area.pivot_pos).is_some_and(|at| at.distance(before.corner) > 1.0)
         });
         if !moved {
@@ -65,7 +70,7 @@ pub(super) fn show_window(
     window.show(&context, |ui| {
         ui.set_style(style);
         ui.set_width(width);
-        ui.set_max_height(screen.height() - 20.0);
+        ui.set_max_height(screen.height() - margins.y);
         head(ui, world, folded);
         if !folded {
             ui.add_space(2.0);
