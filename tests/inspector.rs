@@ -92,7 +92,8 @@ fn with_views() -> App {
     let mut app = bare_app();
     app.init_asset::<Image>()
         .init_asset::<SkinnedMeshInverseBindposes>()
-        .add_plugins((bevy::gizmos::GizmoPlugin, PliantPlugins::default()));
+        .add_plugins((bevy::gizmos::GizmoPlugin, PliantPlugins::default()))
+        .add_plugins(InspectorPlugin::embedded());
     app.finish();
     app.cleanup();
     app

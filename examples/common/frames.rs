@@ -144,7 +144,7 @@ fn advance(
         Stage::Posing { drawn } if *drawn < WARM_UP_FRAMES => *drawn += 1,
         Stage::Posing { .. } => {
             let shot = match offscreen {
-                Some(image) => Screenshot::image(image.0.clone()),
+                Some(image) => Screenshot(image.target(args.scale)),
                 None => Screenshot::primary_window(),
             };
             commands.spawn(shot).observe(save);

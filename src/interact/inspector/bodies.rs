@@ -12,8 +12,8 @@ use bevy::{
     prelude::*,
 };
 use bevy_egui::egui::{
-    self, Align2, Color32, Pos2, Rect, RichText, Sense, Stroke, Ui, WidgetInfo, WidgetType, pos2,
-    vec2,
+    self, Align2, Color32, Pos2, Rect, Response, RichText, Sense, Stroke, Ui, WidgetInfo,
+    WidgetType, pos2, vec2,
 };
 
 /// How a body is.
@@ -98,7 +98,7 @@ impl Known {
         let query = self.query.get_or_insert_with(|| world.query_filtered());
         self.all.clear();
         self.all.extend(query.iter(world));
-        self.all.sort_unstable();
+        self.all.sort_unstable_by_key(|body| order(*body));
         self.activities.clear();
         let view = self.view.get_or_insert_with(|| SystemState::new(world));
         if let Ok(view) = view.get(world) {
@@ -136,6 +136,11 @@ impl Known {
             }
         }
     }
+}
+
+/// Bodies are listed as they were spawned, as far as numbers tell.
+fn order(body: Entity) -> (u32, u64) {
+    (body.index_u32(), body.to_bits())
 }
 
 /// What a body is, by its recipe: one of ours, or the user's by the name of its component.
@@ -193,7 +198,7 @@ const CONSTRAINTS: f32 = 8.0;
 
 /// The list of bodies; only the rows in sight are laid out.
 pub(super) fn list(ui: &mut Ui, world: &mut World, panel: &mut Panel) {
-    let known = &mut panel.bodies;
+    let Panel { bodies: known, marked, .. } = panel;
     known.read(world);
     forget_what_is_gone(world, &known.all);
     if known.all.is_empty() {
@@ -204,6 +209,7 @@ pub(super) fn list(ui: &mut Ui, world: &mut World, panel: &mut Panel) {
         let hint = format!("Find among {} bodies", number::grouped(known.all.len()));
         let edit = egui::TextEdit::singleline(&mut known.find)
             .hint_text(hint)
+            .margin(vec2(8.0, 3.0))
             .desired_width(f32::INFINITY);
         let response = ui.add(edit);
         field::name(ui, &response, "Find body");
@@ -221,8 +227,12 @@ pub(super) fn list(ui: &mut Ui, world: &mut World, panel: &mut Panel) {
             .auto_shrink([false, true])
             .show_rows(ui, ROW, known.found.len(), |ui, rows| {
                 for &body in known.found.get(rows).unwrap_or_default() {
-                    if entry(ui, world, body, known.state(world, body)) {
+                    let response = entry(ui, world, body, known.state(world, body));
+                    if response.clicked() {
                         chosen = Some(body);
+                    }
+                    if response.hovered() {
+                        *marked = Some(body);
                     }
                 }
             });
@@ -238,7 +248,7 @@ pub(super) fn list(ui: &mut Ui, world: &mut World, panel: &mut Panel) {
 
 /// What is selected, and what there is to tell of bodies, may be gone.
 fn forget_what_is_gone(world: &mut World, bodies: &[Entity]) {
-    let gone = |body: &Entity| bodies.binary_search(body).is_err();
+    let gone = |body: &Entity| bodies.binary_search_by_key(&order(*body), |b| order(*b)).is_err();
     let selected = world.resource::<Inspector>().selected;
     if selected.as_ref().is_some_and(gone) {
         world.resource_mut::<Inspector>().selected = None;
@@ -263,8 +273,8 @@ fn columns(ui: &mut Ui) {
     head(rect.right() - CONSTRAINTS - 2.0, Align2::RIGHT_CENTER, "constraints");
 }
 
-/// One row; whether it was clicked.
-fn entry(ui: &mut Ui, world: &World, body: Entity, state: State) -> bool {
+/// One row.
+fn entry(ui: &mut Ui, world: &World, body: Entity, state: State) -> Response {
     let selected = world.resource::<Inspector>().selected == Some(body);
     let title = title(world, body);
     let (particles, constraints) = counts(world, body);
@@ -294,12 +304,10 @@ fn entry(ui: &mut Ui, world: &World, body: Entity, state: State) -> bool {
         color,
     );
     field::focus_ring(ui, &response);
-    let clicked = response.clicked();
     response.on_hover_ui(|ui| {
         ui.label(RichText::new(&title).strong());
         ui.label(format!("{}, {}", kind(world, body), state.word()));
         let (particles, constraints) = (number::grouped(particles), number::grouped(constraints));
         ui.label(format!("{particles} particles, {constraints} constraints"));
-    });
-    clicked
+    })
 }

@@ -38,6 +38,7 @@ mod body;
 mod body_settings;
 mod constraints;
 mod field;
+mod mark;
 mod number;
 mod pins;
 mod plugin;
@@ -66,6 +67,8 @@ struct Panel {
     /// Whether the times were shown in this frame, and whether they are measured for the panel.
     looks_at_times: bool,
     asked_for_detail: bool,
+    /// The body whose row the pointer is on.
+    marked: Option<Entity>,
     bodies: bodies::Known,
     constraints: constraints::Known,
     pins: pins::Known,
@@ -79,6 +82,7 @@ impl Default for Panel {
             placed: None,
             looks_at_times: false,
             asked_for_detail: false,
+            marked: None,
             bodies: default(),
             constraints: default(),
             pins: default(),

@@ -1,6 +1,6 @@
 //! The plugin of the panel: its window, its key, and what it hears of bodies.
 
-use super::{Inspector, InspectorSide, InspectorTab, Panel, window};
+use super::{Inspector, InspectorSide, InspectorTab, Panel, mark, window};
 use crate::{
     particle::{ParticleOf, Particles},
     recipe::{BodyBuilt, BodyFailed},
@@ -22,7 +22,7 @@ use bevy_egui::{EguiPlugin, EguiPrimaryContextPass};
 /// `PliantPlugins` do not contain it: an app that wants the panel adds it. It adds `EguiPlugin` where the app
 /// has none when it starts, so that the order of plugins does not matter.
 ///
-/// Its systems: `toggle` in `Update`, `show_window` in `EguiPrimaryContextPass`, `time_in_detail` in `Last`.
+/// Its systems: `toggle` and, with Bevy's `GizmoPlugin`, `mark` in `Update`, `show_window` in `EguiPrimaryContextPass`, `time_in_detail` in `Last`.
 #[derive(Clone, Debug)]
 pub struct InspectorPlugin {
     window: bool,
@@ -101,6 +101,9 @@ impl Plugin for InspectorPlugin {
 
     /// The app's own `EguiPlugin`, if there is one, has been added by now.
     fn finish(&self, app: &mut App) {
+        if app.is_plugin_added::<bevy::gizmos::GizmoPlugin>() {
+            mark::add_marks(app);
+        }
         if app.is_plugin_added::<EguiPlugin>() {
             return;
         }

@@ -155,16 +155,18 @@ impl Timing {
         typed.retain(|series| series.bins.iter().any(|time| *time > 1e-4));
         for (stage, name, tip, color) in STAGES {
             if stage == Stage::Contacts {
+                if typed.is_empty() {
+                    let tip = "Projecting constraints.";
+                    let rest = core::mem::replace(&mut rest, vec![0.0; BINS]);
+                    self.series.push(Series::new("Constraints".into(), tip, TYPES[0], rest));
+                }
                 self.series.append(&mut typed);
-                let name = if self.series.len() > 2 { "Other constraints" } else { "Constraints" };
-                let rest = core::mem::take(&mut rest);
-                let tip = "Projecting constraints, as far as it is not told by type.";
-                self.series.push(Series::new(name.into(), tip, color_of_rest(), rest));
             }
             let bins = reader.bins(&PliantDiagnosticsPlugin::stage(stage));
             self.series.push(Series::new(name.into(), tip, color, bins));
         }
-        let mut others = vec![0.0; BINS];
+        // What projection takes beside its constraints is small: it is among the others.
+        let mut others = rest;
         for stage in OTHERS {
             let bins = reader.bins(&PliantDiagnosticsPlugin::stage(stage));
             others.iter_mut().zip(bins).for_each(|(sum, part)| *sum += part);
@@ -304,14 +306,9 @@ impl Timing {
             let (column, row) = ((i / half.max(1)) as f32, (i % half.max(1)) as f32);
             let min = rect.min + vec2(column * (width + 14.0), row * height);
             let place = Rect::from_min_size(min, vec2(width, height));
-            series.entry(ui, place);
+            series.entry(ui, place, i);
         }
     }
-}
-
-/// The colour of constraints that are not told by type.
-const fn color_of_rest() -> Color32 {
-    color(0xa8, 0x8a, 0x4a)
 }
 
 impl Series {
@@ -320,8 +317,8 @@ impl Series {
         Self { name, tip, color, bins, now }
     }
 
-    fn entry(&self, ui: &Ui, place: Rect) {
-        let response = ui.interact(place, ui.id().with(("series", &self.name)), Sense::hover());
+    fn entry(&self, ui: &Ui, place: Rect, index: usize) {
+        let response = ui.interact(place, ui.id().with(("series", index)), Sense::hover());
         let time = ms(self.now);
         response.widget_info(|| {
             WidgetInfo::labeled(WidgetType::Other, true, format!("{}: {time} ms", self.name))
@@ -409,13 +406,13 @@ fn ms(time: f64) -> String {
     if time < 10.0 { format!("{time:.2}") } else { format!("{time:.1}") }
 }
 
-/// The next number of 1, 2, 5, 10, … that is no less.
+/// The next round number that is no less.
 fn nice(value: f64) -> f64 {
     if !(value > 1e-3 && value < 1e9) {
         return if value >= 1e9 { 1e9 } else { 1e-3 };
     }
     let power = 10f64.powf(value.log10().floor());
-    [1.0, 2.0, 5.0, 10.0]
+    [1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0]
         .into_iter()
         .map(|part| part * power)
         .find(|n| *n >= value)
@@ -457,7 +454,7 @@ mod tests {
 
     #[test]
     fn the_scale_is_a_round_number() {
-        for (value, top) in [(0.7, 1.0), (1.0, 1.0), (1.01, 2.0), (3.0, 5.0), (70.0, 100.0)] {
+        for (value, top) in [(0.7, 1.0), (1.0, 1.0), (1.01, 1.5), (3.0, 3.0), (70.0, 80.0)] {
             assert!((nice(value) - top).abs() < 1e-9, "{value}");
         }
         for odd in [0.0, -1.0, f64::NAN, f64::INFINITY] {

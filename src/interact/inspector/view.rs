@@ -22,32 +22,33 @@ use bevy_egui::egui::{
 use core::any::TypeId;
 
 pub(super) fn show(ui: &mut Ui, world: &mut World) {
-    field::section(ui, "Drawn", true, |ui| skins(ui, world));
     let Some(store) = world.get_resource::<GizmoConfigStore>() else {
+        skins(ui, world);
         return field::note(ui, "No Bevy GizmoPlugin in the app: there are no other views.");
     };
     if VIEWS.iter().all(|view| store.get_config_dyn(&view.group()).is_none()) {
-        return field::note(
-            ui,
-            "No GizmoPlugin of bevy_pliant in the app: there are no other views.",
-        );
+        skins(ui, world);
+        let text = "No GizmoPlugin of bevy_pliant in the app: there are no other views.";
+        return field::note(ui, text);
     }
-    world.resource_scope(|_, mut store: Mut<GizmoConfigStore>| {
-        for (title, views) in groups() {
-            field::section(ui, title, true, |ui| {
-                for view in views {
-                    entry(ui, view, &mut store);
-                }
-            });
-        }
-        field::section(ui, "Lines", true, |ui| lines(ui, &mut store));
+    world.resource_scope(|world, mut store: Mut<GizmoConfigStore>| {
+        let [shape, state] = groups();
+        field::section(ui, "Shape", true, |ui| {
+            skins(ui, world);
+            shape.iter().for_each(|view| entry(ui, view, &mut store));
+        });
+        field::section(ui, "State", true, |ui| {
+            state.iter().for_each(|view| entry(ui, view, &mut store));
+        });
+        ui.add_space(2.0);
+        lines(ui, &mut store);
     });
 }
 
-/// The views by what they tell: the first five are of structure, the others of what the solver does.
-fn groups() -> [(&'static str, &'static [View]); 2] {
-    let (structure, state) = VIEWS.split_at(VIEWS.len().min(5));
-    [("Structure", structure), ("State", state)]
+/// The views by what they tell: the first five of the shape of bodies, the others of what the solver does.
+fn groups() -> [&'static [View]; 2] {
+    let (shape, state) = VIEWS.split_at(VIEWS.len().min(5));
+    [shape, state]
 }
 
 /// A body's mesh or picture that the panel hid, and how it was seen before.
