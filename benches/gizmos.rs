@@ -4,7 +4,9 @@
 mod common;
 
 use bevy::{
-    ecs::schedule::SingleThreadedExecutor, mesh::skinning::SkinnedMeshInverseBindposes, prelude::*,
+    ecs::schedule::{ScheduleLabel, SingleThreadedExecutor},
+    mesh::skinning::SkinnedMeshInverseBindposes,
+    prelude::*,
     time::TimeUpdateStrategy,
 };
 use bevy_pliant::{

@@ -67,7 +67,8 @@ fn main() -> AppExit {
         snow::SnowPlugin { flakes: args.count("flakes") },
     ))
     .insert_resource(GrabSettings { reach: 20.0, ..default() })
-    .add_systems(Startup, (load, help.run_if(|args: Res<Args>| args.panel)))
+    .add_systems(Startup, load)
+    .add_systems(PostStartup, help.run_if(|args: Res<Args>| args.panel))
     .add_systems(Update, (spawn.run_if(resource_exists::<Parts>), tumble))
     .add_observer(begin)
     .run()

@@ -50,6 +50,7 @@ const OPTIONS: &[Opt] = &[
     Opt::real("gravity", -9.81, -100.0..=100.0, "acceleration along y, m/s²"),
     Opt::real("mass", 0.5, 1e-4..=1e4, "mass of a particle, kg"),
     Opt::real("gather", 0.82, 0.1..=1.0, "how far the pins of the 3D cloth come together"),
+    common::pointer::OPTION,
 ];
 
 /// Distance of neighbours (m).
@@ -108,6 +109,9 @@ fn main() -> AppExit {
         } else {
             app.add_systems(Startup, hang).add_systems(Update, gather).add_observer(ripple);
         }
+    }
+    if args.flag("pointer-log") {
+        app.add_plugins(common::pointer::PointerLogPlugin { columns: args.count("width") });
     }
     app.add_observer(restart).run()
 }
@@ -230,10 +234,12 @@ fn seed(
         }),
         Transform::from_xyz(0.5 * extent.x, -0.62 * extent.y, 0.0),
     ));
-    store.config_mut::<ConstraintGizmos>().0.enabled = true;
+    // The page's own look, unless other views are asked for.
+    let own = args.views.is_empty();
     store.config_mut::<ConstraintGizmos>().0.line.width = 1.0;
-    store.config_mut::<ParticleGizmos>().0.enabled = true;
-    store.config_mut::<AxisGizmos>().0.enabled = true;
+    store.config_mut::<ConstraintGizmos>().0.enabled |= own;
+    store.config_mut::<ParticleGizmos>().0.enabled |= own;
+    store.config_mut::<AxisGizmos>().0.enabled |= own;
 }
 
 /// Marks the rail: the curtain's body, whose scale along x draws the pins together.

@@ -1,4 +1,6 @@
 //! The shortest useful app: a cloth that hangs from two corners.
+//!
+//! For a panel that shows and tunes it, add `bevy_pliant::interact::InspectorPlugin::default()` to the plugins.
 
 use bevy::prelude::*;
 use bevy_pliant::prelude::*;

@@ -59,6 +59,7 @@ pub mod prelude {
 /// | [`PliantDiagnosticsPlugin`](solver::PliantDiagnosticsPlugin) | | tells Bevy's `DiagnosticsStore` |
 /// | [`RecipePlugin`](recipe::RecipePlugin) | | builds bodies |
 /// | `SkinPlugin` | `render` | draws bodies |
+/// | `PickingPlugin` | `picking` | tells Bevy's picking which bodies and particles pointers are over |
 /// | `GrabPlugin` | `picking` | lets pointers grab particles |
 /// | `GizmoPlugin` | `gizmos` | lines and dots |
 ///
@@ -98,7 +99,7 @@ impl PluginGroup for PliantPlugins {
         #[cfg(feature = "render")]
         let group = group.add(skin::SkinPlugin);
         #[cfg(feature = "picking")]
-        let group = group.add(interact::GrabPlugin);
+        let group = group.add(interact::PickingPlugin).add(interact::GrabPlugin);
         #[cfg(feature = "gizmos")]
         let group = group.add(interact::GizmoPlugin);
         group

@@ -30,8 +30,8 @@ impl Plugin for BodiesPlugin {
     fn build(&self, app: &mut App) {
         let color = self.text_color;
         app.add_plugins(BuildPlugin { bodies: self.bodies })
-            .add_systems(Startup, move |args: Res<Args>, mut commands: Commands| {
-                spawn_text(&mut commands, color);
+            .add_systems(Startup, move |mut commands: Commands| spawn_text(&mut commands, color))
+            .add_systems(PostStartup, move |args: Res<Args>, mut commands: Commands| {
                 if args.panel {
                     panel::spawn_help(&mut commands, &args, KEYS, color.with_alpha(0.6));
                 }

@@ -9,6 +9,7 @@ use std::time::Instant;
 use bevy::{
     app::AppExit,
     asset::{UntypedAssetId, VisitAssetDependencies},
+    camera::{ImageRenderTarget, RenderTarget},
     ecs::{message::Messages, schedule::ScheduleLabel, system::SystemParam},
     prelude::*,
     render::{
@@ -144,7 +145,11 @@ fn advance(
         Stage::Posing { drawn } if *drawn < WARM_UP_FRAMES => *drawn += 1,
         Stage::Posing { .. } => {
             let shot = match offscreen {
-                Some(image) => Screenshot(image.target(args.scale)),
+                // The target of the cameras, to the letter: of another scale it would be another one.
+                Some(image) => Screenshot(RenderTarget::Image(ImageRenderTarget {
+                    handle: image.0.clone(),
+                    scale_factor: args.scale,
+                })),
                 None => Screenshot::primary_window(),
             };
             commands.spawn(shot).observe(save);

@@ -34,13 +34,6 @@ const REQUIRE_GPU: &str = "PLIANT_REQUIRE_GPU";
 #[derive(Resource, Clone)]
 pub struct Offscreen(pub Handle<Image>);
 
-impl Offscreen {
-    /// It as a target, with so many pixels a point. Pictures are taken of the very target that is drawn to.
-    pub fn target(&self, scale: f32) -> RenderTarget {
-        RenderTarget::Image(ImageRenderTarget { handle: self.0.clone(), scale_factor: scale })
-    }
-}
-
 /// A camera of a headless app that the scene means to be active; it wakes for the picture.
 #[derive(Component)]
 pub struct AsleepCamera;
@@ -166,7 +159,10 @@ fn redirect_camera(
         return;
     };
     let mut entity = commands.entity(added.entity);
-    entity.insert(offscreen.target(args.scale));
+    entity.insert(RenderTarget::Image(ImageRenderTarget {
+        handle: offscreen.0.clone(),
+        scale_factor: args.scale,
+    }));
     if camera.is_active {
         camera.is_active = false;
         entity.insert(AsleepCamera);

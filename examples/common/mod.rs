@@ -30,6 +30,7 @@
 //! * [`headless`]: a windowed app or, without display or on `--headless`, an offscreen one.
 //! * [`frames`]: holds the clock until [`Ready`], counts frames, takes the picture, exits.
 //! * [`panel`]: the inspector, unless `--no-panel`.
+//! * [`pointer`]: what a pointer does, line by line, for scripts that move a real one.
 //! * [`report`]: the numbers of a run as JSON.
 //! * [`camera`]: an orbit camera and a flat one.
 //! * [`characters`]: ragdolls in the plane: views of them, a toss, a silhouette.
@@ -51,6 +52,7 @@ pub mod cli;
 pub mod frames;
 pub mod headless;
 pub mod panel;
+pub mod pointer;
 pub mod report;
 pub mod stage;
 pub mod stage2d;

@@ -39,7 +39,9 @@ impl Plugin for PanelPlugin {
             // Otherwise egui takes the first camera that there is.
             .insert_resource(EguiGlobalSettings { auto_create_primary_context: false, ..default() })
             .add_plugins(InspectorPlugin::default().with_tab(tab));
-        app.add_systems(Startup, spawn_camera).add_systems(PreUpdate, note_input).add_systems(
+        // After the scene, so that its entities come in the same order with and without a panel: it is the
+        // order of contacts, and of their rounding.
+        app.add_systems(PostStartup, spawn_camera).add_systems(PreUpdate, note_input).add_systems(
             PostUpdate,
             (update_share, look_aside).chain().before(CameraUpdateSystems),
         );
@@ -147,7 +149,8 @@ pub fn select(inspector: Option<ResMut<Inspector>>, args: &Args, body: Entity) {
     }
 }
 
-/// Lists keys at the lower left; with the panel also the key that hides it.
+/// Lists keys at the lower left; with the panel also the key that hides it. For `PostStartup`, where it does not
+/// change the order of the scene's entities.
 pub fn spawn_help(commands: &mut Commands, args: &Args, keys: &str, color: Color) {
     let panel = if args.panel { "   F1 panel" } else { "" };
     commands.spawn((

@@ -6,6 +6,8 @@ mod gizmos;
 mod grab;
 #[cfg(feature = "inspector")]
 mod inspector;
+#[cfg(feature = "picking")]
+mod pick;
 
 #[cfg(feature = "gizmos")]
 pub use gizmos::{
@@ -13,7 +15,14 @@ pub use gizmos::{
     GroupGizmos, IslandGizmos, ParticleGizmos, SleepGizmos, StrainGizmos, SurfaceGizmos, VIEWS,
     VelocityGizmos, View,
 };
+#[cfg(all(feature = "picking", feature = "gizmos"))]
+pub use grab::GrabGizmos;
 #[cfg(feature = "picking")]
-pub use grab::{GrabPlugin, GrabSettings, Grabbed, HeldBy, Released};
+pub use grab::{
+    BusyPointers, GrabPlugin, GrabSettings, Grabbed, HeldBy, PointerPinned, PointerUnpinned,
+    Released, pointer_is_free,
+};
 #[cfg(feature = "inspector")]
 pub use inspector::{Inspector, InspectorPlugin, InspectorSide, InspectorTab, inspector_ui};
+#[cfg(feature = "picking")]
+pub use pick::{PickSettings, PickingPlugin, SurfaceHit};

@@ -60,6 +60,19 @@ struct TurningTangent {
 const MORPH_WEIGHTS: &str = "bevy_mesh::morph::MeshMorphWeights";
 
 impl MeshSkin {
+    /// The body whose particles move it.
+    #[cfg(feature = "picking")]
+    pub(crate) fn body(&self) -> Entity {
+        self.body
+    }
+
+    /// The index of the particle that a vertex follows.
+    #[cfg(feature = "picking")]
+    pub(crate) fn particle_of(&self, vertex: u32) -> Option<u32> {
+        let particle = *self.part.particle_of.get(vertex as usize)?;
+        (particle != NO_PARTICLE).then_some(particle)
+    }
+
     /// A mesh to write into, and how to; `None` where the source cannot be read any more.
     fn new(body: Entity, part: &WeldedPart, source: &Mesh) -> Option<(Self, Mesh)> {
         let count = part.particle_of.len();

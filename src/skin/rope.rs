@@ -34,6 +34,14 @@ pub struct RopeSkin {
     radius: f32,
 }
 
+impl RopeSkin {
+    /// The index of the particle that a vertex goes around.
+    #[cfg(feature = "picking")]
+    pub(crate) fn particle_of(&self, vertex: u32) -> u32 {
+        (vertex / RING).saturating_sub(1).min(self.particles.saturating_sub(1))
+    }
+}
+
 impl Skin for RopeSkin {
     type Recipe = Rope;
 

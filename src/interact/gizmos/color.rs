@@ -30,6 +30,7 @@ impl Default for ColorGizmos {
 
 impl ViewGroup for ColorGizmos {
     const DEPTH_BIAS: f32 = -0.0015;
+    const WIDTH: f32 = 1.25;
 }
 
 /// Colours of constraints by the index of their entity, as long as nothing is compiled anew.

@@ -10,22 +10,23 @@ use super::{
 use crate::solver::SolverView;
 use bevy::prelude::*;
 
-/// Particles and what joins them, a colour for each island.
+/// What joins particles, and particles alone, a colour for each island.
 #[derive(GizmoConfigGroup, Reflect, Clone, Debug)]
 #[reflect(Default)]
 pub struct IslandGizmos {
-    /// Radius of a particle's dot (m); 0 draws none. Default: 0.01.
+    /// Radius of the dot of a particle that nothing joins to others (m); 0 draws none. Default: 0.025.
     pub radius: f32,
 }
 
 impl Default for IslandGizmos {
     fn default() -> Self {
-        Self { radius: 0.01 }
+        Self { radius: 0.025 }
     }
 }
 
 impl ViewGroup for IslandGizmos {
     const DEPTH_BIAS: f32 = -0.0015;
+    const WIDTH: f32 = 1.25;
 
     fn scale_lengths(&mut self, unit: f32) {
         self.radius *= unit;

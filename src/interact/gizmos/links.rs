@@ -37,8 +37,8 @@ impl Links<'_, '_> {
         }
     }
 
-    /// Draws particles as dots of this radius (m) in these colours, by place, and their links from the one's
-    /// colour to the other's. What has no colour is left out.
+    /// Draws links from the one particle's colour, by place, to the other's; particles without a link as dots
+    /// of this radius (m). What has no colour is left out.
     pub fn draw(
         &self,
         points: &Points,
@@ -47,15 +47,17 @@ impl Links<'_, '_> {
         radius: f32,
         pen: &mut Pen,
     ) {
+        let mut linked = vec![false; colors.len()];
         self.for_each(points, |a, b| {
             if let (Some(start), Some(end)) = (colors[a], colors[b]) {
                 pen.gradient(points.at(a), points.at(b), start, end);
             }
+            (linked[a], linked[b]) = (true, true);
         });
         let Some(radius) = positive(radius) else { return };
-        for (point, color) in points.iter().zip(colors) {
-            if let Some(color) = color {
-                dots.draw(pen, point.position, radius, *color);
+        for ((point, color), linked) in points.iter().zip(colors).zip(linked) {
+            if let Some(color) = color.filter(|_| !linked) {
+                dots.draw(pen, point.position, radius, color);
             }
         }
     }

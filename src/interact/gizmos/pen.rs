@@ -38,8 +38,11 @@ impl<'a> Pen<'a> {
     /// A straight line whose colour changes on the way.
     #[inline]
     pub fn gradient(&mut self, from: Vec3, to: Vec3, start: LinearRgba, end: LinearRgba) {
-        self.lines.extend_from_slice(&[from, to]);
-        self.line_colors.extend_from_slice(&[start, end]);
+        // One by one: an array of both would be put together in memory, and read back while it is written.
+        self.lines.push(from);
+        self.lines.push(to);
+        self.line_colors.push(start);
+        self.line_colors.push(end);
     }
 
     /// Lines from each point to the next.

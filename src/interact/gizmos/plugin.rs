@@ -21,7 +21,39 @@ pub(super) trait ViewGroup: GizmoConfigGroup {
     fn scale_lengths(&mut self, _unit: f32) {}
 }
 
-/// Draws the views that are on: see [`VIEWS`](super::VIEWS). Does nothing without Bevy's `GizmoPlugin`.
+/// Draws views: what the solver works on, as lines. Does nothing without Bevy's `GizmoPlugin`.
+///
+/// Each view is a gizmo configuration group, off until it is turned on; its fields are colours and sizes, its
+/// [`GizmoConfig`](bevy::gizmos::config::GizmoConfig) the width of the lines and which cameras see them.
+///
+/// ```
+/// # use bevy::prelude::*;
+/// # use bevy_pliant::interact::StrainGizmos;
+/// fn show_strain(mut store: ResMut<GizmoConfigStore>) {
+///     let (config, strain) = store.config_mut::<StrainGizmos>();
+///     config.enabled = true;
+///     strain.range = 0.02;
+/// }
+/// ```
+///
+/// | group | shows |
+/// |---|---|
+/// | [`SurfaceGizmos`] | the wireframe of what is drawn |
+/// | [`ConstraintGizmos`] | distance constraints; on demand tethers and bending |
+/// | [`ParticleGizmos`] | particles as dots, held ones red and larger |
+/// | [`EllipsoidGizmos`] | particles that turn, as ellipsoids |
+/// | [`GroupGizmos`] | shape-matching groups; joints with their limits |
+/// | [`StrainGizmos`] | constraints by strain |
+/// | [`ContactGizmos`] | where particles touch, and the normals |
+/// | [`IslandGizmos`] | islands |
+/// | [`ColorGizmos`] | colours of the constraint graph |
+/// | [`VelocityGizmos`] | velocities as arrows |
+/// | [`SleepGizmos`] | what is awake, asleep or faulty |
+/// | [`AxisGizmos`] | the world's axes |
+///
+/// [`VIEWS`] lists them with names and tooltips. All show the drawn pose, in 2D and in 3D and to every camera
+/// whose layers meet those of the group, and leave out bodies that are `Disabled`. Their lengths are in
+/// metres, and scaled by the length unit of [`SolverSettings`] at the start. A view that is off costs nothing.
 ///
 /// Systems in run order, in `PostUpdate` after [`PliantSystems::Skin`]: `place_points`; then, each only
 /// while its group is on and in no order, `draw_surfaces`, `draw_constraints`, `draw_particles`,

@@ -43,11 +43,17 @@ impl Points {
         (self.points.get(place)?.entity == particle).then_some(place)
     }
 
+    /// A particle, if it is drawn.
+    #[inline]
+    pub fn find(&self, particle: Entity) -> Option<&Point> {
+        let place = *self.places.get(particle.index_u32() as usize)?;
+        self.points.get(place as usize).filter(|point| point.entity == particle)
+    }
+
     /// Where a particle is drawn (m, world).
     #[inline]
     pub fn get(&self, particle: Entity) -> Option<Vec3> {
-        let place = *self.places.get(particle.index_u32() as usize)? as usize;
-        self.points.get(place).filter(|point| point.entity == particle).map(|point| point.position)
+        self.find(particle).map(|point| point.position)
     }
 
     /// Where two particles are drawn (m, world), if both are.

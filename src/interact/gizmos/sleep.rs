@@ -4,7 +4,7 @@ use super::{dots::Cameras, links::Links, pen::Pen, plugin::ViewGroup, points::Po
 use crate::solver::{Activity, SolverView};
 use bevy::prelude::*;
 
-/// Particles and what joins them by what the solver does with them.
+/// What joins particles, and particles alone, by what the solver does with them.
 #[derive(GizmoConfigGroup, Reflect, Clone, Debug)]
 #[reflect(Default)]
 pub struct SleepGizmos {
@@ -17,7 +17,7 @@ pub struct SleepGizmos {
     /// Colour of what waits: for its first tick, for another body to settle, or joined to a body that is
     /// disabled. Default: light grey.
     pub waiting: Color,
-    /// Radius of a particle's dot (m); 0 draws none. Default: 0.01.
+    /// Radius of the dot of a particle that nothing joins to others (m); 0 draws none. Default: 0.025.
     pub radius: f32,
 }
 
@@ -28,13 +28,14 @@ impl Default for SleepGizmos {
             asleep: Color::srgb(0.30, 0.42, 0.60),
             faulty: Color::srgb(0.85, 0.0, 0.75),
             waiting: Color::srgb(0.75, 0.75, 0.75),
-            radius: 0.01,
+            radius: 0.025,
         }
     }
 }
 
 impl ViewGroup for SleepGizmos {
     const DEPTH_BIAS: f32 = -0.0015;
+    const WIDTH: f32 = 1.25;
 
     fn scale_lengths(&mut self, unit: f32) {
         self.radius *= unit;

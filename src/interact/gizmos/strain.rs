@@ -23,7 +23,7 @@ pub struct StrainGizmos {
     pub range: f32,
     /// Colour at `-range` and below. Default: blue.
     pub compressed: Color,
-    /// Colour at rest. Default: light grey.
+    /// Colour at rest. Default: light grey, a third opaque, so that strain stands out.
     pub rest: Color,
     /// Colour at `range` and above. Default: red.
     pub stretched: Color,
@@ -34,7 +34,7 @@ impl Default for StrainGizmos {
         Self {
             range: 0.05,
             compressed: Color::srgb(0.16, 0.41, 0.90),
-            rest: Color::srgb(0.87, 0.87, 0.86),
+            rest: Color::srgba(0.87, 0.87, 0.86, 0.3),
             stretched: Color::srgb(0.82, 0.13, 0.13),
         }
     }
@@ -42,6 +42,7 @@ impl Default for StrainGizmos {
 
 impl ViewGroup for StrainGizmos {
     const DEPTH_BIAS: f32 = -0.0015;
+    const WIDTH: f32 = 1.5;
 }
 
 /// The least range that is told apart.
@@ -67,7 +68,10 @@ impl StrainGizmos {
 }
 
 /// The colours of a range of strains.
-struct Ramp {
+#[derive(Debug, Default)]
+pub(super) struct Ramp {
+    /// What it was made from.
+    ends: Option<[Color; 3]>,
     colors: Vec<LinearRgba>,
     scale: f32,
 }
@@ -76,18 +80,25 @@ struct Ramp {
 const STEPS: usize = 256;
 
 impl Ramp {
-    fn new(settings: &StrainGizmos) -> Self {
-        let part = |i: usize| i as f32 / STEPS as f32 - 1.0;
-        let colors = (0..=2 * STEPS).map(|i| settings.color_at(part(i))).collect();
-        Self { colors, scale: STEPS as f32 / settings.range() }
+    /// Takes on the colours and the range of these settings.
+    fn follow(&mut self, settings: &StrainGizmos) {
+        self.scale = STEPS as f32 / settings.range();
+        let ends = Some([settings.compressed, settings.rest, settings.stretched]);
+        if self.ends != ends {
+            self.ends = ends;
+            let part = |i: usize| i as f32 / STEPS as f32 - 1.0;
+            self.colors.clear();
+            self.colors.extend((0..=2 * STEPS).map(|i| settings.color_at(part(i))));
+        }
     }
 
     /// The colour of a strain.
     #[inline]
-    fn color(&self, strain: f32) -> LinearRgba {
+    fn color(&self, strain: f32) -> &LinearRgba {
         let step = strain * self.scale + (STEPS as f32 + 0.5);
-        // From a float this is between 0 and the greatest index that there can be.
-        self.colors[(step as usize).min(2 * STEPS)]
+        // What is beyond the numbers of 32 bits is cut off there.
+        let step = (step as i32).clamp(0, 2 * STEPS as i32) as usize;
+        self.colors.get(step).unwrap_or(&LinearRgba::WHITE)
     }
 }
 
@@ -107,34 +118,38 @@ pub(super) fn draw_strain(
     joints: Query<&JointConstraint>,
     groups: Query<&ShapeMatchingConstraint>,
     drawn: Drawn,
+    mut ramp: Local<Ramp>,
     mut gizmos: Gizmos<StrainGizmos>,
 ) {
-    let ramp = Ramp::new(gizmos.config_ext);
+    ramp.follow(gizmos.config_ext);
+    let ramp = &*ramp;
     let mut pen = Pen::new(&mut gizmos);
     pen.reserve_lines(distances.iter().len());
     let points = &*drawn.points;
     for distance in &distances {
-        draw_distance(distance, points, &ramp, &mut pen);
+        draw_distance(distance, points, ramp, &mut pen);
     }
     for joint in &joints {
-        draw_joint(joint, &drawn, &ramp, &mut pen);
+        draw_joint(joint, &drawn, ramp, &mut pen);
     }
     for group in &groups {
-        draw_group(group, points, &ramp, &mut pen);
+        draw_group(group, points, ramp, &mut pen);
     }
 }
 
 #[inline]
 fn draw_distance(distance: &DistanceConstraint, points: &Points, ramp: &Ramp, pen: &mut Pen) {
     let rest = distance.rest_length;
-    let Some([a, b]) = points.pair(distance.particles) else { return };
+    let [Some(a), Some(b)] = distance.particles.map(|particle| points.find(particle)) else {
+        return;
+    };
     // The solver leaves out one without a usable length.
     if !(rest >= 0.0 && rest.is_finite()) {
         return;
     }
-    let strain = strain(a.distance(b), rest);
+    let strain = strain(a.position.distance(b.position), rest);
     let strain = if distance.tension_only { strain.max(0.0) } else { strain };
-    pen.line(a, b, ramp.color(strain));
+    pen.line(a.position, b.position, *ramp.color(strain));
 }
 
 fn draw_joint(joint: &JointConstraint, drawn: &Drawn, ramp: &Ramp, pen: &mut Pen) {
@@ -146,7 +161,7 @@ fn draw_joint(joint: &JointConstraint, drawn: &Drawn, ramp: &Ramp, pen: &mut Pen
     if !rest.is_finite() {
         return;
     }
-    let color = ramp.color(strain(rest + p.distance(q), rest));
+    let color = *ramp.color(strain(rest + p.distance(q), rest));
     pen.line(from, p, color);
     pen.line(q, to, color);
 }
@@ -157,7 +172,7 @@ fn draw_group(group: &ShapeMatchingConstraint, points: &Points, ramp: &Ramp, pen
     for member in others {
         let rest = member.position.distance(first.position);
         if let Some(at) = points.get(member.particle).filter(|_| rest.is_finite()) {
-            pen.line(centre, at, ramp.color(strain(centre.distance(at), rest)));
+            pen.line(centre, at, *ramp.color(strain(centre.distance(at), rest)));
         }
     }
 }
@@ -165,6 +180,12 @@ fn draw_group(group: &ShapeMatchingConstraint, points: &Points, ramp: &Ramp, pen
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn ramp(settings: &StrainGizmos) -> Ramp {
+        let mut ramp = Ramp::default();
+        ramp.follow(settings);
+        ramp
+    }
 
     fn luma(color: LinearRgba) -> f32 {
         Oklaba::from(color).lightness
@@ -187,26 +208,26 @@ mod tests {
         }
         for range in [0.0, -1.0, f32::NAN, f32::INFINITY] {
             let gizmos = StrainGizmos { range, ..default() };
-            let ramp = Ramp::new(&gizmos);
+            let ramp = ramp(&gizmos);
             for strain in [-1.0, 0.0, 1.0, f32::NAN, f32::INFINITY] {
                 assert!(gizmos.color(strain).to_vec4().is_finite());
                 assert!(ramp.color(strain).to_vec4().is_finite());
             }
-            assert!(near(ramp.color(0.0), gizmos.rest), "{range}");
+            assert!(near(*ramp.color(0.0), gizmos.rest), "{range}");
         }
     }
 
     #[test]
     fn the_table_is_the_ramp() {
         let gizmos = StrainGizmos { range: 0.2, ..default() };
-        let ramp = Ramp::new(&gizmos);
+        let ramp = ramp(&gizmos);
         for i in -300..=300 {
             let strain = 0.2 * i as f32 / 250.0;
             let (a, b) = (ramp.color(strain).to_vec4(), gizmos.color(strain).to_vec4());
             assert!(a.distance(b) < 4e-3, "{strain}: {a} {b}");
         }
-        assert_eq!(ramp.color(0.2), gizmos.color(0.2));
-        assert_eq!(ramp.color(-0.2), gizmos.color(-0.2));
+        assert_eq!(*ramp.color(0.2), gizmos.color(0.2));
+        assert_eq!(*ramp.color(-0.2), gizmos.color(-0.2));
     }
 
     #[test]

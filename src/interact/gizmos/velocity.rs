@@ -23,13 +23,12 @@ pub struct VelocityGizmos {
 
 impl Default for VelocityGizmos {
     fn default() -> Self {
-        Self { time: 0.1, least_length: 0.005, color: Color::srgb(0.1, 0.7, 0.3) }
+        Self { time: 0.1, least_length: 0.005, color: Color::srgb(0.0, 0.75, 0.3) }
     }
 }
 
 impl ViewGroup for VelocityGizmos {
     const DEPTH_BIAS: f32 = -0.002;
-    const WIDTH: f32 = 1.5;
 
     fn scale_lengths(&mut self, unit: f32) {
         self.least_length *= unit;
@@ -37,7 +36,7 @@ impl ViewGroup for VelocityGizmos {
 }
 
 /// Opacity of an arrow's start, of its tip's.
-const FADED: f32 = 0.25;
+const FADED: f32 = 0.4;
 /// Length and half the width of an arrow's head, of its own length.
 const HEAD: Vec2 = Vec2::new(0.25, 0.09);
 

@@ -108,6 +108,21 @@ impl CharacterSkin {
         self.binding.deform(motions, *scale).map(|at| at + origin.truncate())
     }
 
+    /// The mesh that the GPU bends, if it is that which draws it, and the z at which it is drawn (m, world).
+    #[cfg(feature = "picking")]
+    pub(crate) fn drawn_by_gpu(&self) -> Option<(&Handle<Mesh>, Option<f32>)> {
+        match &self.way {
+            Way::Gpu(Some(gpu)) => Some((&gpu.mesh, gpu.height)),
+            _ => None,
+        }
+    }
+
+    /// The scale that the body was built with.
+    #[cfg(feature = "picking")]
+    pub(crate) fn scale(&self) -> Vec2 {
+        self.pose.scale
+    }
+
     fn entry(&self) -> Entry<'_> {
         let CharacterPose { origin, scale, motions, .. } = &self.pose;
         Entry { tint: self.tint, origin: origin.truncate(), scale: *scale, bones: motions }
