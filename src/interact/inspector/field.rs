@@ -20,7 +20,8 @@ pub(super) fn name(ui: &Ui, response: &Response, name: &str) {
 
 /// A group of rows under a heading that folds, and stays as it was left.
 pub(super) fn section(ui: &mut Ui, title: &str, open: bool, rows: impl FnOnce(&mut Ui)) {
-    let id = ui.make_persistent_id(("section", title));
+    // Of all bodies: what is open stays open when another one is selected.
+    let id = egui::Id::new(("bevy_pliant section", title));
     let mut state = CollapsingState::load_with_default_open(ui.ctx(), id, open);
     ui.add_space(2.0);
     let size = vec2(ui.available_width(), 24.0);

@@ -90,8 +90,10 @@ impl Plugin for InspectorPlugin {
         }
         if let Some(key) = self.key {
             let toggle = move |keys: Option<Res<ButtonInput<KeyCode>>>,
-                               mut inspector: ResMut<Inspector>| {
-                if keys.is_some_and(|keys| keys.just_pressed(key)) {
+                               inspector: Option<ResMut<Inspector>>| {
+                if let (Some(keys), Some(mut inspector)) = (keys, inspector)
+                    && keys.just_pressed(key)
+                {
                     inspector.open = !inspector.open;
                 }
             };
@@ -164,11 +166,11 @@ fn select_clicked(
     click: On<Pointer<Click>>,
     bodies: Query<(), With<Particles>>,
     particles: Query<&ParticleOf>,
-    mut inspector: ResMut<Inspector>,
+    inspector: Option<ResMut<Inspector>>,
 ) {
-    if click.button != PointerButton::Primary {
+    let Some(mut inspector) = inspector.filter(|_| click.button == PointerButton::Primary) else {
         return;
-    }
+    };
     let hit = click.entity;
     let body = particles.get(hit).map_or(hit, |of| of.0);
     if bodies.contains(body) && inspector.selected != Some(body) {

@@ -25,7 +25,7 @@ pub(super) fn show_window(
     world: &mut World,
     contexts: &mut QueryState<&mut EguiContext, With<PrimaryEguiContext>>,
 ) {
-    if !world.resource::<Inspector>().open {
+    if !world.get_resource::<Inspector>().is_some_and(|inspector| inspector.open) {
         return;
     }
     let Ok(mut context) = contexts.single_mut(world) else { return };
@@ -84,7 +84,7 @@ fn head(ui: &mut Ui, world: &mut World, folded: bool) {
     let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 20.0), Sense::hover());
     let button = |at: f32, name: &str, tooltip: &str| {
         let place = Rect::from_center_size(pos2(at, rect.center().y), vec2(20.0, 20.0));
-        let response = ui.interact(place, ui.id().with(name), Sense::click());
+        let response = ui.interact(place, ui.id().with(at.to_bits()), Sense::click());
         response.widget_info(|| WidgetInfo::labeled(WidgetType::Button, true, name));
         if response.hovered() {
             ui.painter().rect_filled(place, 4.0, theme::FIELD);
