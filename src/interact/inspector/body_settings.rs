@@ -89,13 +89,15 @@ const LAYERS: u32 = 8;
 
 fn layers(ui: &mut Ui, label: &str, tooltip: &str, bits: &mut u32) {
     field::row(ui, label, tooltip, |ui| {
-        ui.spacing_mut().item_spacing.x = 2.0;
-        let width = (ui.available_width() - 2.0 * (LAYERS - 1) as f32) / LAYERS as f32;
+        let (gap, all) = (2.0, ui.available_rect_before_wrap());
+        let width = (all.width() - gap * (LAYERS - 1) as f32) / LAYERS as f32;
         for layer in 0..LAYERS {
             let bit = 1 << layer;
             let on = *bits & bit != 0;
-            let size = egui::vec2(width, ui.spacing().interact_size.y);
-            let (rect, response) = ui.allocate_exact_size(size, egui::Sense::click());
+            let left = all.left() + layer as f32 * (width + gap);
+            let size = egui::vec2(width, all.height());
+            let rect = egui::Rect::from_min_size(egui::pos2(left, all.top()), size);
+            let response = ui.interact(rect, ui.id().with(layer), egui::Sense::click());
             response.widget_info(|| {
                 let name = format!("{label} {layer}");
                 egui::WidgetInfo::selected(egui::WidgetType::Checkbox, true, on, name)

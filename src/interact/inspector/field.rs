@@ -100,7 +100,6 @@ pub(super) fn row<R>(ui: &mut Ui, label: &str, tooltip: &str, add: impl FnOnce(&
     let right = Rect::from_min_max(pos2(split, rect.top()), rect.max);
     let layout = Layout::left_to_right(Align::Center);
     let mut child = ui.new_child(UiBuilder::new().id_salt(label).max_rect(right).layout(layout));
-    child.spacing_mut().item_spacing.x = 4.0;
     add(&mut child)
 }
 
@@ -183,7 +182,6 @@ impl Number {
             Err(least) if value.is_finite() => (0.01 * value.abs()).max(least),
             Ok(speed) | Err(speed) => speed,
         };
-        ui.spacing_mut().interact_size.x = width;
         let mut widget = DragValue::from_get_set(edit)
             .range(self.range.clone())
             .clamp_existing_to_range(false)
@@ -195,7 +193,8 @@ impl Number {
         if !self.unit.is_empty() && !narrow {
             widget = widget.suffix(RichText::new(format!(" {}", self.unit)).color(theme::WEAK));
         }
-        let response = ui.add(widget);
+        // To ask for a size costs less than a style of its own.
+        let response = ui.add_sized([width, ui.spacing().interact_size.y], widget);
         name(ui, &response, label);
         if let Some(axis) = axis {
             let edge = Rect::from_min_size(response.rect.min, vec2(3.0, response.rect.height()));
@@ -283,8 +282,7 @@ impl Number {
     /// A row of three numbers; whether any was changed.
     pub fn row_vec3(&self, ui: &mut Ui, label: &str, tooltip: &str, value: &mut Vec3) -> bool {
         row(ui, label, tooltip, |ui| {
-            ui.spacing_mut().item_spacing.x = 3.0;
-            let width = (ui.available_width() - 6.0) / 3.0;
+            let width = (ui.available_width() - 2.0 * ui.spacing().item_spacing.x) / 3.0;
             let mut changed = false;
             for (axis, letter) in ["x", "y", "z"].into_iter().enumerate() {
                 let label = format!("{label} {letter}");
@@ -392,14 +390,15 @@ pub(super) fn segments(
     names: &[&str],
 ) -> Option<usize> {
     let gap = 2.0;
-    ui.spacing_mut().item_spacing.x = gap;
+    let all = ui.available_rect_before_wrap();
     let count = names.len().max(1) as f32;
-    let width = ((ui.available_width() - gap * (count - 1.0)) / count).max(1.0);
+    let width = ((all.width() - gap * (count - 1.0)) / count).max(1.0);
     let mut clicked = None;
     for (i, text) in names.iter().enumerate() {
         let selected = down == Some(i);
-        let size = vec2(width, ui.spacing().interact_size.y);
-        let (rect, response) = ui.allocate_exact_size(size, Sense::click());
+        let left = all.left() + i as f32 * (width + gap);
+        let rect = Rect::from_min_size(pos2(left, all.top()), vec2(width, all.height()));
+        let response = ui.interact(rect, ui.id().with(i), Sense::click());
         response.widget_info(|| {
             let name =
                 if label.is_empty() { (*text).to_owned() } else { format!("{label}: {text}") };
@@ -459,9 +458,9 @@ pub(super) fn menu(
 pub(super) fn buttons(ui: &mut Ui, all: &[(RichText, &str, &str, bool)]) -> Option<usize> {
     let mut clicked = None;
     ui.horizontal(|ui| {
-        ui.spacing_mut().item_spacing.x = 4.0;
+        let gap = ui.spacing().item_spacing.x;
         let count = all.len().max(1) as f32;
-        let width = (ui.available_width() - 4.0 * (count - 1.0)) / count;
+        let width = (ui.available_width() - gap * (count - 1.0)) / count;
         for (i, (text, label, tooltip, enabled)) in all.iter().enumerate() {
             let size = vec2(width, ui.spacing().interact_size.y);
             let button = egui::Button::new(text.clone()).min_size(size).truncate();

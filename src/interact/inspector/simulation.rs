@@ -20,7 +20,6 @@ pub(super) fn transport(ui: &mut Ui, world: &mut World) {
     let control = *world.resource::<SolverControl>();
     let clock = *world.resource::<SolverClock>();
     ui.horizontal(|ui| {
-        ui.spacing_mut().item_spacing.x = 4.0;
         let (icon, name, tooltip) = if control.paused {
             (Icon::Run, "Run", "Lets the simulation go on.")
         } else {

@@ -70,7 +70,7 @@ pub(super) fn style() -> Style {
     style.drag_value_text_style = TextStyle::Body;
     style.explanation_tooltips = false;
     let spacing = &mut style.spacing;
-    spacing.item_spacing = egui::vec2(6.0, 4.0);
+    spacing.item_spacing = egui::vec2(4.0, 4.0);
     spacing.button_padding = egui::vec2(7.0, 2.0);
     spacing.interact_size = egui::vec2(36.0, ROW);
     spacing.icon_width = 15.0;
