@@ -134,6 +134,7 @@ fn place(ui: &mut Ui, world: &mut World, body: Entity) {
         let still = angle.abs() < 1e-4;
         let about_z = still || axis.z.abs() > 0.999;
         let before = if still { 0.0 } else { axis.z.signum() * angle.to_degrees() };
+        let before = (10.0 * before).round() / 10.0;
         let mut degrees = if before > 180.0 { before - 360.0 } else { before };
         let mut turned = false;
         if about_z {

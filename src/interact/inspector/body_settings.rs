@@ -39,7 +39,7 @@ fn motion(ui: &mut Ui, settings: &mut BodySettings, world: &SolverSettings, has_
         number.row_vec3(ui, "Gravity", "Acceleration of this body.", gravity);
     }
     if !has_recipe {
-        let number = Number::new("1/s", 0.0..=100.0, 0.01);
+        let number = Number::new("/s", 0.0..=100.0, 0.01);
         let tooltip = "Velocities decay as e^(−ct).";
         number.optional_row(ui, "Damping", tooltip, &mut settings.damping, 0.1, "the world's");
         let number = Number::wide("m", 1e-4..=1e4, 1e-3);

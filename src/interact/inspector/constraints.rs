@@ -27,7 +27,7 @@ const COMPLIANCE: Number = Number::wide("m/N", 0.0..=1e6, 1e-6);
 const TURN: Number = Number::wide("rad²/J", 0.0..=1e12, 1e-3);
 const DAMPING: Number = Number::wide("N s/m", 0.0..=1e6, 1e-3);
 const TURN_DAMPING: Number = Number::wide("J s/rad²", 0.0..=1e6, 1e-6);
-const SPIN: Number = Number::new("1/s", 0.0..=1000.0, 0.2);
+const SPIN: Number = Number::new("/s", 0.0..=1000.0, 0.2);
 
 const SOFTNESS: &str = "How far it gives way to a force: 0 is rigid, more is softer.";
 const TURNING: &str = "How easily it turns away from rest: 0 is rigid, more is softer.";

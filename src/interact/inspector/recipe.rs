@@ -17,7 +17,7 @@ use bevy_egui::egui::Ui;
 
 const COMPLIANCE: Number = Number::wide("m/N", 0.0..=1e6, 1e-6);
 const BENDING: Number = Number::wide("rad²/J", 0.0..=1e12, 1.0);
-const DAMPING: Number = Number::new("1/s", 0.0..=100.0, 0.01);
+const DAMPING: Number = Number::new("/s", 0.0..=100.0, 0.01);
 const LENGTH: Number = Number::wide("m", 1e-3..=1e4, 1e-3);
 const PARTICLES: Number = Number::whole("particles", 2.0..=1000.0);
 
@@ -169,13 +169,14 @@ fn mass(ui: &mut Ui, mass: &mut ClothMass) {
 }
 
 fn damping(ui: &mut Ui, damping: &mut Option<f32>, world: f32) {
-    let otherwise = format!("world's {} 1/s", number::format(number::exact(world), false, true));
+    let otherwise =
+        format!("as the world: {} /s", number::format(number::exact(world), false, true));
     DAMPING.optional_row(ui, "Damping", DECAY, damping, world.max(0.0), &otherwise);
 }
 
 fn thickness(ui: &mut Ui, thickness: &mut Option<f32>, world: &SolverSettings) {
     let own = (2.0 * world.particle_radius).max(1e-3);
-    let otherwise = format!("world's {} m", number::format(number::exact(own), false, true));
+    let otherwise = format!("as the world: {} m", number::format(number::exact(own), false, true));
     let tooltip = "Twice the radius of its particles: how far it keeps from what it touches.";
     LENGTH.optional_row(ui, "Thickness", tooltip, thickness, own, &otherwise);
 }
@@ -248,7 +249,7 @@ fn ragdoll(ui: &mut Ui, ragdoll: &mut SpriteRagdoll, world: &SolverSettings) {
             "",
         );
         let tooltip = "How far joined bones may turn either way. A change builds it anew.";
-        let mut degrees = ragdoll.bend.to_degrees();
+        let mut degrees = (10.0 * ragdoll.bend.to_degrees()).round() / 10.0;
         if Number::new("°", 0.0..=180.0, 0.5).row(ui, "Bend", tooltip, &mut degrees) {
             ragdoll.bend = degrees.to_radians();
         }
@@ -275,7 +276,7 @@ fn ragdoll_material(ui: &mut Ui, ragdoll: &mut SpriteRagdoll, world: &SolverSett
     let own = &mut ragdoll.torsion_compliance;
     number.optional_row(ui, "Torsion", tooltip, own, 1.0, "by weight");
     let tooltip = "Slows joined bones that turn against each other.";
-    let number = Number::new("1/s", 0.0..=1000.0, 0.2);
+    let number = Number::new("/s", 0.0..=1000.0, 0.2);
     number.row(ui, "Joint damping", tooltip, &mut ragdoll.spin_damping);
     damping(ui, &mut ragdoll.damping, world.relative_damping);
     friction(ui, &mut ragdoll.friction);

@@ -243,11 +243,11 @@ fn rest(ui: &mut Ui, world: &mut World) {
     let mut settings = world.resource::<SolverSettings>().clone();
     let tooltip = "Velocities decay as e^(−ct): 0 never, 10 as in honey.";
     let label = "World damping";
-    Number::new("1/s", 0.0..=100.0, 0.01).row(ui, label, tooltip, &mut settings.damping);
+    Number::new("/s", 0.0..=100.0, 0.01).row(ui, label, tooltip, &mut settings.damping);
     let tooltip = "The same for bodies whose particles turn, relative to their rigid motion: they \
                    stop wobbling, but go on flying and spinning.";
     let label = "Wobble damping";
-    Number::new("1/s", 0.0..=100.0, 0.02).row(ui, label, tooltip, &mut settings.relative_damping);
+    Number::new("/s", 0.0..=100.0, 0.02).row(ui, label, tooltip, &mut settings.relative_damping);
     let tooltip = "Whether what lies still is put to sleep until something touches it.";
     field::tick(ui, "Sleeping", tooltip, &mut settings.sleeping);
     let tooltip = "Ticks beyond this number in one frame are left out, so that a slow frame is not followed \
