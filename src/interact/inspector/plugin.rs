@@ -13,6 +13,7 @@ use bevy::{
         pointer::PointerButton,
     },
     prelude::*,
+    render::{RenderApp, renderer::RenderDevice},
     window::CursorMoved,
 };
 use bevy_egui::{EguiPlugin, EguiPrimaryContextPass};
@@ -20,7 +21,7 @@ use bevy_egui::{EguiPlugin, EguiPrimaryContextPass};
 /// Adds the panel: its window, a key that hides it, and selection by clicking a body in the scene.
 ///
 /// `PliantPlugins` do not contain it: an app that wants the panel adds it. It adds `EguiPlugin` where the app
-/// has none when it starts, so that the order of plugins does not matter.
+/// has none when it starts, so that the order of the two does not matter; add it after `DefaultPlugins`.
 ///
 /// Its systems: `toggle` and, with Bevy's `GizmoPlugin`, `mark` in `Update`, `show_window` in `EguiPrimaryContextPass`, `time_in_detail` in `Last`.
 #[derive(Clone, Debug)]
@@ -67,10 +68,6 @@ impl InspectorPlugin {
     }
 }
 
-/// Says that `EguiPlugin` was added by ours.
-#[derive(Resource)]
-struct BringsEgui;
-
 impl Plugin for InspectorPlugin {
     fn build(&self, app: &mut App) {
         if !app.world().contains_resource::<Inspector>() {
@@ -109,31 +106,28 @@ impl Plugin for InspectorPlugin {
         if app.is_plugin_added::<EguiPlugin>() {
             return;
         }
-        if !can_show_egui(app.world()) {
+        if !can_show_egui(app) {
             if self.window {
-                warn!(
-                    "the inspector has no window: the app has no windows, input, images or shaders"
-                );
+                warn!("the inspector has no window: add InspectorPlugin after DefaultPlugins");
             }
             return;
         }
-        app.add_plugins(EguiPlugin::default()).insert_resource(BringsEgui);
-    }
-
-    /// What it does when all others have finished; nobody asks it otherwise, as it came so late.
-    fn cleanup(&self, app: &mut App) {
-        if app.world_mut().remove_resource::<BringsEgui>().is_some() {
-            EguiPlugin::default().finish(app);
-        }
+        app.add_plugins(EguiPlugin::default());
+        // It came too late to be asked by the app.
+        EguiPlugin::default().finish(app);
     }
 }
 
-/// Whether the app has what egui reads.
-fn can_show_egui(world: &World) -> bool {
+/// Whether the app has what egui reads, and where it draws at all, what it draws with.
+fn can_show_egui(app: &App) -> bool {
+    let world = app.world();
     world.contains_resource::<Messages<CursorMoved>>()
         && world.contains_resource::<ButtonInput<KeyCode>>()
         && world.contains_resource::<Assets<Image>>()
         && world.contains_resource::<Assets<Shader>>()
+        && app
+            .get_sub_app(RenderApp)
+            .is_none_or(|render| render.world().contains_resource::<RenderDevice>())
 }
 
 /// Why bodies are not well: what their recipe said, or that they are frozen.
