@@ -15,7 +15,7 @@ use bevy_pliant::interact::{Inspector, InspectorPlugin, InspectorTab};
 use super::{Args, FlatCamera, OrbitCamera};
 
 /// Width of the panel with its margins (points).
-const WIDTH: f32 = 332.0;
+const WIDTH: f32 = 342.0;
 /// The greatest part of a picture's width that it takes from a scene.
 const GREATEST_SHARE: f32 = 0.4;
 /// Size of the line that lists the keys (points).
@@ -35,10 +35,10 @@ impl Plugin for PanelPlugin {
         }
         let share = PanelShare::of(args.size.x as f32 / args.scale);
         let tab = args.tab.unwrap_or_default();
-        app.insert_resource(share).add_plugins(InspectorPlugin::default());
-        app.world_mut().resource_mut::<Inspector>().tab = tab;
-        // Otherwise egui takes the first camera that there is.
-        app.world_mut().resource_mut::<EguiGlobalSettings>().auto_create_primary_context = false;
+        app.insert_resource(share)
+            // Otherwise egui takes the first camera that there is.
+            .insert_resource(EguiGlobalSettings { auto_create_primary_context: false, ..default() })
+            .add_plugins(InspectorPlugin::default().with_tab(tab));
         // After the scene, so that its entities come in the same order with and without a panel: it is the
         // order of contacts, and of their rounding.
         app.add_systems(PostStartup, spawn_camera).add_systems(
