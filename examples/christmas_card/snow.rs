@@ -116,6 +116,7 @@ fn spawn_flakes(count: u32, room: &Room, picture: &Handle<Image>, commands: &mut
     let mut random = Random(7);
     let body = commands
         .spawn((
+            Name::new("Snow"),
             Snow,
             Planar,
             BodySettings {

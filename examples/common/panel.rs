@@ -53,7 +53,7 @@ pub fn keys_are_free(egui: Option<Res<EguiWantsInput>>) -> bool {
     egui.is_none_or(|egui| !egui.wants_any_keyboard_input())
 }
 
-/// Which part of the picture's width the panel takes, at its right; 0 while it is hidden.
+/// Which part of the picture's width the panel takes, at its right; 0 while it is hidden or folded.
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq)]
 pub struct PanelShare(pub f32);
 
@@ -71,7 +71,8 @@ fn update_share(
     mut share: ResMut<PanelShare>,
 ) {
     let width = windows.single().map_or(args.size.x as f32 / args.scale, Window::width);
-    let now = if inspector.open { PanelShare::of(width) } else { PanelShare(0.0) };
+    let shown = inspector.open && !inspector.folded;
+    let now = if shown { PanelShare::of(width) } else { PanelShare(0.0) };
     share.set_if_neq(now);
 }
 
