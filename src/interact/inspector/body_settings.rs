@@ -2,7 +2,7 @@
 
 use super::{
     field::{self, Number},
-    recipe,
+    recipe, theme,
 };
 use crate::{
     recipe::{Cloth, Rope, SpriteRagdoll},
@@ -39,7 +39,7 @@ fn motion(ui: &mut Ui, settings: &mut BodySettings, world: &SolverSettings, has_
         number.row_vec3(ui, "Gravity", "Acceleration of this body.", gravity);
     }
     if !has_recipe {
-        let number = Number::new("1/s", 0.0..=100.0, 0.01);
+        let number = Number::new("/s", 0.0..=100.0, 0.01);
         let tooltip = "Velocities decay as e^(−ct).";
         number.optional_row(ui, "Damping", tooltip, &mut settings.damping, 0.1, "the world's");
         let number = Number::wide("m", 1e-4..=1e4, 1e-3);
@@ -89,15 +89,26 @@ const LAYERS: u32 = 8;
 
 fn layers(ui: &mut Ui, label: &str, tooltip: &str, bits: &mut u32) {
     field::row(ui, label, tooltip, |ui| {
-        ui.spacing_mut().item_spacing.x = 2.0;
-        let width = (ui.available_width() - 2.0 * (LAYERS - 1) as f32) / LAYERS as f32;
-        let size = egui::vec2(width, ui.spacing().interact_size.y);
+        let (gap, all) = (2.0, ui.available_rect_before_wrap());
+        let width = (all.width() - gap * (LAYERS - 1) as f32) / LAYERS as f32;
         for layer in 0..LAYERS {
             let bit = 1 << layer;
-            let button = egui::Button::selectable(*bits & bit != 0, layer.to_string());
-            let response = ui.add_sized(size, button.min_size(size));
-            field::name(ui, &response, &format!("{label} {layer}"));
-            if response.on_hover_text(format!("Layer {layer}")).clicked() {
+            let on = *bits & bit != 0;
+            let left = all.left() + layer as f32 * (width + gap);
+            let size = egui::vec2(width, all.height());
+            let rect = egui::Rect::from_min_size(egui::pos2(left, all.top()), size);
+            let response = ui.interact(rect, ui.id().with(layer), egui::Sense::click());
+            response.widget_info(|| {
+                let name = format!("{label} {layer}");
+                egui::WidgetInfo::selected(egui::WidgetType::Checkbox, true, on, name)
+            });
+            let color = if on { theme::STRONG } else { theme::WEAK };
+            let fill = if on { theme::ACCENT_FILL } else { theme::FIELD };
+            ui.painter().rect_filled(rect, 3.0, fill);
+            let (at, text) = (rect.center(), layer.to_string());
+            ui.painter().text(at, egui::Align2::CENTER_CENTER, text, theme::font(11.5), color);
+            field::focus_ring(ui, &response);
+            if response.on_hover_text(format!("Layer {layer}. {tooltip}")).clicked() {
                 *bits ^= bit;
             }
         }

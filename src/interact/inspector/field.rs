@@ -1,74 +1,131 @@
 //! Rows of the panel: a label at the left, at the right a widget that edits one value.
 //!
-//! Each widget has its label as accessible name, and the range that it accepts; what is not a number is never
-//! accepted, whether dragged, typed or sent by an assistive technology.
+//! A widget says whether the user changed its value; the caller writes it back only then. Each has its label as
+//! accessible name, and the range that it accepts; what is not a finite number is never accepted, whether
+//! dragged, typed or sent by an assistive technology.
 
-use bevy_egui::egui::{self, Response, RichText, Ui, UiBuilder};
+use super::{number, theme};
+use bevy::math::Vec3;
+use bevy_egui::egui::{
+    self, Align, Align2, DragValue, Layout, Rect, Response, RichText, Sense, Stroke, StrokeKind,
+    TextWrapMode, Ui, UiBuilder, WidgetInfo, WidgetType, collapsing_header::CollapsingState, pos2,
+    vec2,
+};
 use core::ops::RangeInclusive;
-
-/// Part of a row that its label takes.
-const LABEL: f32 = 0.42;
-
-/// Colours of the panel.
-pub(super) const ACCENT: egui::Color32 = egui::Color32::from_rgb(0x2f, 0x7f, 0x8f);
-pub(super) const GOOD: egui::Color32 = egui::Color32::from_rgb(0x6c, 0xc0, 0x7a);
-pub(super) const IDLE: egui::Color32 = egui::Color32::from_rgb(0x7d, 0x8b, 0x99);
-pub(super) const WARNING: egui::Color32 = egui::Color32::from_rgb(0xe0, 0xa5, 0x4a);
-pub(super) const BAD: egui::Color32 = egui::Color32::from_rgb(0xe5, 0x60, 0x5a);
-
-/// The panel's own spacing and accent, within the user's theme.
-pub(super) fn set_style(ui: &mut Ui) {
-    let style = ui.style_mut();
-    style.spacing.item_spacing = egui::vec2(6.0, 4.0);
-    style.spacing.interact_size.y = 20.0;
-    style.spacing.scroll = egui::style::ScrollStyle::thin();
-    style.visuals.selection.bg_fill = ACCENT;
-    style.visuals.selection.stroke.color = egui::Color32::WHITE;
-    style.visuals.collapsing_header_frame = false;
-}
-
-/// A group of rows under a heading that folds.
-pub(super) fn section(ui: &mut Ui, title: &str, open: bool, rows: impl FnOnce(&mut Ui)) {
-    let heading = RichText::new(title).strong();
-    egui::CollapsingHeader::new(heading).id_salt(title).default_open(open).show_unindented(
-        ui,
-        |ui| {
-            ui.add_space(1.0);
-            rows(ui);
-            ui.add_space(4.0);
-        },
-    );
-}
-
-/// One quiet line.
-pub(super) fn note(ui: &mut Ui, text: impl Into<String>) {
-    ui.label(RichText::new(text).weak());
-}
 
 /// Gives a widget its accessible name.
 pub(super) fn name(ui: &Ui, response: &Response, name: &str) {
     ui.ctx().accesskit_node_builder(response.id, |node| node.set_label(name));
 }
 
+/// A group of rows under a heading that folds, and stays as it was left.
+pub(super) fn section(ui: &mut Ui, title: &str, open: bool, rows: impl FnOnce(&mut Ui)) {
+    // Of all bodies: what is open stays open when another one is selected.
+    let id = egui::Id::new(("bevy_pliant section", title));
+    let mut state = CollapsingState::load_with_default_open(ui.ctx(), id, open);
+    ui.add_space(2.0);
+    let size = vec2(ui.available_width(), 24.0);
+    let (rect, response) = ui.allocate_exact_size(size, Sense::click());
+    response.widget_info(|| {
+        let kind = WidgetType::CollapsingHeader;
+        WidgetInfo::selected(kind, ui.is_enabled(), state.is_open(), title)
+    });
+    let fill = if response.hovered() { theme::FIELD } else { theme::SECTION };
+    ui.painter().rect_filled(rect, 4.0, fill);
+    chevron(ui, rect.left_center() + vec2(11.0, 0.0), state.openness(ui.ctx()));
+    let at = rect.left_center() + vec2(22.0, 0.0);
+    ui.painter().text(at, Align2::LEFT_CENTER, title, theme::font(13.0), theme::STRONG);
+    focus_ring(ui, &response);
+    if response.clicked() {
+        state.toggle(ui);
+    }
+    state.show_body_unindented(ui, |ui| {
+        ui.add_space(1.0);
+        rows(ui);
+        ui.add_space(3.0);
+    });
+}
+
+/// Points right where something is shut, down where it is open.
+pub(super) fn chevron(ui: &Ui, centre: egui::Pos2, openness: f32) {
+    let turn = egui::emath::Rot2::from_angle(openness * core::f32::consts::FRAC_PI_2);
+    let corners = [vec2(-2.0, -4.0), vec2(2.5, 0.0), vec2(-2.0, 4.0)];
+    let points = corners.map(|corner| centre + turn * corner).to_vec();
+    ui.painter().add(egui::Shape::line(points, Stroke::new(1.5, theme::WEAK)));
+}
+
+/// Shows where the keyboard is.
+pub(super) fn focus_ring(ui: &Ui, response: &Response) {
+    if response.has_focus() {
+        let stroke = Stroke::new(1.0, theme::ACCENT);
+        ui.painter().rect_stroke(response.rect, 4.0, stroke, StrokeKind::Inside);
+    }
+}
+
+/// One quiet line.
+pub(super) fn note(ui: &mut Ui, text: impl Into<String>) {
+    ui.label(RichText::new(text).color(theme::WEAK).size(12.0));
+}
+
+/// A heading within a section: what the rows below it are of, and how many there are.
+pub(super) fn heading(ui: &mut Ui, text: &str, count: &str) {
+    ui.add_space(2.0);
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 18.0), Sense::hover());
+    response
+        .widget_info(|| WidgetInfo::labeled(WidgetType::Label, true, format!("{text}, {count}")));
+    let painter = ui.painter();
+    let (left, right) = (rect.left_center(), rect.right_center());
+    painter.text(left, Align2::LEFT_CENTER, text, theme::font(12.5), theme::TEXT);
+    painter.text(right, Align2::RIGHT_CENTER, count, theme::font(12.0), theme::WEAK);
+}
+
 /// A row: the label, and what `add` puts beside it.
 pub(super) fn row<R>(ui: &mut Ui, label: &str, tooltip: &str, add: impl FnOnce(&mut Ui) -> R) -> R {
-    ui.horizontal(|ui| {
-        let height = ui.spacing().interact_size.y;
-        let width = LABEL * ui.available_width();
-        let (rect, hovered) =
-            ui.allocate_exact_size(egui::vec2(width, height), egui::Sense::hover());
-        let inner = UiBuilder::new()
-            .max_rect(rect)
-            .layout(egui::Layout::left_to_right(egui::Align::Center));
-        // A child of its own, so that what follows begins where the label's column ends.
-        let text = RichText::new(label).color(ui.visuals().text_color());
-        ui.new_child(inner).add(egui::Label::new(text).truncate().selectable(false));
-        if !tooltip.is_empty() {
-            hovered.on_hover_text(tooltip);
-        }
-        add(ui)
-    })
-    .inner
+    let size = vec2(ui.available_width(), ui.spacing().interact_size.y);
+    let (rect, _) = ui.allocate_exact_size(size, Sense::hover());
+    let split = rect.left() + theme::LABEL.min(0.5 * rect.width());
+    let left = Rect::from_min_max(rect.min, pos2(split - 4.0, rect.bottom()));
+    let color = if ui.is_enabled() { theme::LABELS } else { theme::LABELS.gamma_multiply(0.5) };
+    ui.painter().with_clip_rect(left.intersect(ui.clip_rect())).text(
+        left.left_center() + vec2(4.0, 0.0),
+        Align2::LEFT_CENTER,
+        label,
+        theme::font(13.0),
+        color,
+    );
+    if !tooltip.is_empty() {
+        let id = ui.id().with(("label", label));
+        ui.interact(left, id, Sense::hover()).on_hover_ui(|ui| explain(ui, label, tooltip, ""));
+    }
+    let right = Rect::from_min_max(pos2(split, rect.top()), rect.max);
+    let layout = Layout::left_to_right(Align::Center);
+    let mut child = ui.new_child(UiBuilder::new().id_salt(label).max_rect(right).layout(layout));
+    add(&mut child)
+}
+
+/// A row that only tells.
+pub(super) fn told(ui: &mut Ui, label: &str, tooltip: &str, value: &str) {
+    row(ui, label, tooltip, |ui| {
+        let rect = ui.available_rect_before_wrap();
+        let response = ui.interact(rect, ui.id().with("told"), Sense::hover());
+        response.widget_info(|| {
+            WidgetInfo::labeled(WidgetType::Label, true, format!("{label}: {value}"))
+        });
+        let at = rect.right_center() - vec2(6.0, 0.0);
+        ui.painter().text(at, Align2::RIGHT_CENTER, value, theme::font(13.0), theme::TEXT);
+    });
+}
+
+/// What a tooltip says.
+fn explain(ui: &mut Ui, title: &str, text: &str, range: &str) {
+    ui.set_max_width(260.0);
+    ui.label(RichText::new(title).strong().size(13.0));
+    if !text.is_empty() {
+        ui.label(RichText::new(text).size(12.5));
+    }
+    if !range.is_empty() {
+        ui.label(RichText::new(range).weak().size(11.5));
+    }
 }
 
 /// A number with its unit and range.
@@ -76,7 +133,7 @@ pub(super) fn row<R>(ui: &mut Ui, label: &str, tooltip: &str, add: impl FnOnce(&
 pub(super) struct Number {
     unit: &'static str,
     range: RangeInclusive<f64>,
-    /// Change by a point of dragging; `None`: in proportion to the value, at least this.
+    /// Change by a point of dragging; `Err`: in proportion to the value, at least this.
     speed: Result<f64, f64>,
     whole: bool,
 }
@@ -97,45 +154,84 @@ impl Number {
         Self { unit, range, speed: Ok(0.15), whole: true }
     }
 
-    /// The widget, as wide as there is room; the new value, if it is another.
-    fn add(&self, ui: &mut Ui, label: &str, tooltip: &str, value: f64, width: f32) -> Option<f64> {
+    /// The widget; the new value, if the user gave it another. `axis` is that of one of three numbers.
+    pub fn add(
+        &self,
+        ui: &mut Ui,
+        label: &str,
+        tooltip: &str,
+        value: f64,
+        width: f32,
+        axis: Option<usize>,
+    ) -> Option<f64> {
+        let (min, max) = (*self.range.start(), *self.range.end());
+        let (whole, narrow) = (self.whole, axis.is_some());
+        let show = move |number: f64| number::format(number, whole, narrow);
         let mut edited = value;
-        let speed = match self.speed {
-            Ok(speed) => speed,
-            Err(least) => (0.01 * value.abs()).max(least),
+        let edit = |asked: Option<f64>| {
+            if let Some(asked) = asked.filter(|asked| asked.is_finite()) {
+                let asked = if whole { asked.round() } else { asked }.clamp(min, max);
+                // A field that is entered and left again holds what it showed, which is rounded.
+                if show(asked) != show(value) {
+                    edited = asked;
+                }
+            }
+            edited
         };
-        let widget = egui::DragValue::new(&mut edited)
+        let speed = match self.speed {
+            Err(least) if value.is_finite() => (0.01 * value.abs()).max(least),
+            Ok(speed) | Err(speed) => speed,
+        };
+        let mut widget = DragValue::from_get_set(edit)
             .range(self.range.clone())
             .clamp_existing_to_range(false)
+            // Half a number is not meant: typing 40 does not pass through 4.
+            .update_while_editing(false)
             .speed(speed)
-            .max_decimals_opt((self.whole).then_some(0))
-            .custom_formatter(move |value, _| format(value))
-            .custom_parser(parse);
-        let widget =
-            if self.unit.is_empty() { widget } else { widget.suffix(format!(" {}", self.unit)) };
+            .custom_formatter(move |number, _| show(number))
+            .custom_parser(number::parse);
+        if !self.unit.is_empty() && !narrow {
+            widget = widget.suffix(RichText::new(format!(" {}", self.unit)).color(theme::WEAK));
+        }
+        // To ask for a size costs less than a style of its own.
         let response = ui.add_sized([width, ui.spacing().interact_size.y], widget);
         name(ui, &response, label);
-        let text = self.explain(tooltip);
-        response.on_hover_text(text);
-        let edited = edited.clamp(*self.range.start(), *self.range.end());
-        (edited.is_finite() && edited != value).then_some(edited)
+        if let Some(axis) = axis {
+            let edge = Rect::from_min_size(response.rect.min, vec2(3.0, response.rect.height()));
+            let color = theme::AXES[axis.min(2)];
+            ui.painter().rect_filled(edge.shrink2(vec2(0.5, 4.0)), 1.0, color);
+        }
+        response.on_hover_ui(|ui| explain(ui, label, tooltip, &self.limits()));
+        (edited.to_bits() != value.to_bits()).then_some(edited)
     }
 
-    fn explain(&self, tooltip: &str) -> String {
-        let range = format!("{} … {}", format(*self.range.start()), format(*self.range.end()));
+    fn limits(&self) -> String {
         let unit = if self.unit.is_empty() { String::new() } else { format!(" {}", self.unit) };
-        if tooltip.is_empty() {
-            format!("{range}{unit}")
-        } else {
-            format!("{tooltip}\n{range}{unit}")
-        }
+        let end = |end: &f64| number::format(*end, self.whole, false);
+        format!(
+            "{} to {}{unit}. Drag, or click and type.",
+            end(self.range.start()),
+            end(self.range.end())
+        )
     }
 
     /// A row that edits a number; whether it was changed.
     pub fn row(&self, ui: &mut Ui, label: &str, tooltip: &str, value: &mut f32) -> bool {
+        self.row_named(ui, label, label, tooltip, value)
+    }
+
+    /// The same, where the label alone would be ambiguous: by another accessible name.
+    pub fn row_named(
+        &self,
+        ui: &mut Ui,
+        label: &str,
+        name: &str,
+        tooltip: &str,
+        value: &mut f32,
+    ) -> bool {
         row(ui, label, tooltip, |ui| {
             let width = ui.available_width();
-            let new = self.add(ui, label, tooltip, exact(*value), width);
+            let new = self.add(ui, name, tooltip, number::exact(*value), width, None);
             new.map(|new| *value = new as f32).is_some()
         })
     }
@@ -144,8 +240,8 @@ impl Number {
     pub fn row_u32(&self, ui: &mut Ui, label: &str, tooltip: &str, value: &mut u32) -> bool {
         row(ui, label, tooltip, |ui| {
             let width = ui.available_width();
-            let new = self.add(ui, label, tooltip, f64::from(*value), width);
-            new.map(|new| *value = new.round() as u32).is_some()
+            let new = self.add(ui, label, tooltip, f64::from(*value), width, None);
+            new.map(|new| *value = new as u32).is_some()
         })
     }
 
@@ -162,17 +258,17 @@ impl Number {
     ) -> bool {
         row(ui, label, tooltip, |ui| {
             let mut own = value.is_some();
-            let switch = ui.checkbox(&mut own, "");
-            name(ui, &switch, &format!("Own {}", label.to_lowercase()));
-            switch.on_hover_text(format!("Whether it has a value of its own ({otherwise} if not)"));
-            let mut changed = own != value.is_some();
+            let asked = format!("Own {}", label.to_lowercase());
+            let tip = format!("Whether it has a value of its own; {otherwise} if not.");
+            let mut changed = tick_box(ui, &asked, &tip, &mut own);
             if changed {
                 *value = own.then_some(start);
             }
             match value {
                 Some(value) => {
                     let width = ui.available_width();
-                    if let Some(new) = self.add(ui, label, tooltip, exact(*value), width) {
+                    let new = self.add(ui, label, tooltip, number::exact(*value), width, None);
+                    if let Some(new) = new {
                         *value = new as f32;
                         changed = true;
                     }
@@ -184,23 +280,14 @@ impl Number {
     }
 
     /// A row of three numbers; whether any was changed.
-    pub fn row_vec3(
-        &self,
-        ui: &mut Ui,
-        label: &str,
-        tooltip: &str,
-        value: &mut bevy::math::Vec3,
-    ) -> bool {
+    pub fn row_vec3(&self, ui: &mut Ui, label: &str, tooltip: &str, value: &mut Vec3) -> bool {
         row(ui, label, tooltip, |ui| {
-            let spacing = ui.spacing().item_spacing.x;
-            let width = (ui.available_width() - 2.0 * spacing) / 3.0;
-            // The unit is in the tooltip; there is no room for three of them.
-            let bare = Self { unit: "", ..self.clone() };
+            let width = (ui.available_width() - 2.0 * ui.spacing().item_spacing.x) / 3.0;
             let mut changed = false;
             for (axis, letter) in ["x", "y", "z"].into_iter().enumerate() {
-                let text = format!("{tooltip} Along {letter}, {}.", self.unit);
                 let label = format!("{label} {letter}");
-                if let Some(new) = bare.add(ui, &label, &text, exact(value[axis]), width) {
+                let before = number::exact(value[axis]);
+                if let Some(new) = self.add(ui, &label, tooltip, before, width, Some(axis)) {
                     value[axis] = new as f32;
                     changed = true;
                 }
@@ -210,56 +297,64 @@ impl Number {
     }
 }
 
-/// The f64 that is written as this f32 is: 0.1 rather than 0.100000001.
-fn exact(value: f32) -> f64 {
-    format!("{value}").parse().unwrap_or(f64::from(value))
+/// A switch.
+pub(super) fn tick_box(ui: &mut Ui, label: &str, tooltip: &str, value: &mut bool) -> bool {
+    let size = vec2(30.0, ui.spacing().interact_size.y);
+    let (rect, response) = ui.allocate_exact_size(size, Sense::click());
+    response
+        .widget_info(|| WidgetInfo::selected(WidgetType::Checkbox, ui.is_enabled(), *value, label));
+    draw_switch(ui, rect, &response, *value);
+    let clicked = response.clicked();
+    if clicked {
+        *value = !*value;
+    }
+    if !tooltip.is_empty() {
+        response.on_hover_ui(|ui| explain(ui, label, tooltip, ""));
+    }
+    clicked
 }
 
-/// At most four significant digits; powers of ten where a number is very small or large.
-pub(super) fn format(value: f64) -> String {
-    let size = value.abs();
-    if value.is_infinite() {
-        return if value > 0.0 { "∞".to_owned() } else { "−∞".to_owned() };
+/// A switch that is a whole row, its label included; whether it was thrown.
+pub(super) fn toggle(ui: &mut Ui, label: &str, tooltip: &str, value: &mut bool) -> bool {
+    let size = vec2(ui.available_width(), ui.spacing().interact_size.y);
+    let (rect, response) = ui.allocate_exact_size(size, Sense::click());
+    response
+        .widget_info(|| WidgetInfo::selected(WidgetType::Checkbox, ui.is_enabled(), *value, label));
+    if response.hovered() {
+        ui.painter().rect_filled(rect, 4.0, theme::SECTION);
     }
-    if size == 0.0 || value.is_nan() {
-        return if value.is_nan() { "?".to_owned() } else { "0".to_owned() };
+    let color = if *value { theme::STRONG } else { theme::LABELS };
+    let at = rect.left_center() + vec2(4.0, 0.0);
+    ui.painter().text(at, Align2::LEFT_CENTER, label, theme::font(13.0), color);
+    let right = Rect::from_min_max(pos2(rect.right() - 34.0, rect.top()), rect.max);
+    draw_switch(ui, right, &response, *value);
+    let clicked = response.clicked();
+    if clicked {
+        *value = !*value;
     }
-    if !(1e-3..1e5).contains(&size) {
-        let text = format!("{value:.2e}");
-        let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
-        return format!("{}e{power}", trimmed(digits));
-    }
-    let before = size.log10().floor() as i32 + 1;
-    let decimals = (4 - before).clamp(0, 5) as usize;
-    trimmed(&format!("{value:.decimals$}"))
+    response.on_hover_ui(|ui| explain(ui, label, tooltip, ""));
+    clicked
 }
 
-fn trimmed(text: &str) -> String {
-    if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    } else {
-        text.to_owned()
-    }
+fn draw_switch(ui: &Ui, rect: Rect, response: &Response, on: bool) {
+    let how = ui.ctx().animate_bool_responsive(response.id, on);
+    let track = Rect::from_center_size(rect.center(), vec2(28.0, 15.0));
+    let off = if response.hovered() { theme::HOVERED } else { theme::FIELD };
+    let fill = off.lerp_to_gamma(theme::ACCENT, 0.75 * how);
+    ui.painter().rect_filled(track, 7.5, fill);
+    let ends = track.left() + 7.5..=track.right() - 7.5;
+    let knob = pos2(egui::lerp(ends, how), track.center().y);
+    ui.painter().circle_filled(knob, 5.0, theme::LABELS.lerp_to_gamma(theme::STRONG, how));
+    focus_ring(ui, response);
 }
 
-/// What was typed, with or without a unit behind it; never what is not a number.
-fn parse(text: &str) -> Option<f64> {
-    let text = text.trim().replace('−', "-").replace(',', ".");
-    let is_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | 'e' | 'E');
-    let end = text.find(|c: char| !is_number(c)).unwrap_or(text.len());
-    text[..end].parse().ok().filter(|value: &f64| value.is_finite())
-}
-
-/// A row with a box to tick; whether it was changed.
+/// A row with a switch; whether it was thrown.
 pub(super) fn tick(ui: &mut Ui, label: &str, tooltip: &str, value: &mut bool) -> bool {
-    row(ui, label, tooltip, |ui| {
-        let response = ui.checkbox(value, "");
-        name(ui, &response, label);
-        response.on_hover_text(tooltip).changed()
-    })
+    row(ui, label, tooltip, |ui| tick_box(ui, label, tooltip, value))
 }
 
-/// A row that chooses among `choices`; whether it was changed. What is none of them is shown as `other`.
+/// A row that chooses among `choices`, side by side where they are short, else in a menu; whether it was
+/// changed. What is none of them is shown as `other`.
 pub(super) fn choose<T: Clone + PartialEq>(
     ui: &mut Ui,
     label: &str,
@@ -268,62 +363,116 @@ pub(super) fn choose<T: Clone + PartialEq>(
     choices: &[(T, &str)],
     other: &str,
 ) -> bool {
-    let shown = choices.iter().find(|(choice, _)| choice == value).map_or(other, |(_, name)| name);
-    let mut changed = false;
-    row(ui, label, tooltip, |ui| {
-        let combo = egui::ComboBox::from_id_salt(label)
-            .width(ui.available_width())
-            .selected_text(shown)
-            .show_ui(ui, |ui| {
-                for (choice, name) in choices {
-                    if ui.selectable_label(choice == value, *name).clicked() && choice != value {
-                        *value = choice.clone();
-                        changed = true;
-                    }
-                }
-            });
-        name(ui, &combo.response, label);
-        combo.response.on_hover_text(tooltip);
+    let known = choices.iter().position(|(choice, _)| choice == value);
+    let letters: usize = choices.iter().map(|(_, name)| name.len()).sum();
+    let names: Vec<&str> = choices.iter().map(|(_, name)| *name).collect();
+    let side_by_side = known.is_some() && choices.len() <= 3 && letters <= 22;
+    let chosen = row(ui, label, tooltip, |ui| {
+        if side_by_side {
+            segments(ui, label, tooltip, known, &names)
+        } else {
+            menu(ui, label, tooltip, known, &names, other)
+        }
     });
-    changed
+    if let Some(chosen) = chosen.filter(|chosen| Some(*chosen) != known) {
+        *value = choices[chosen].0.clone();
+        return true;
+    }
+    false
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Buttons side by side of which one is down; the one that was clicked.
+pub(super) fn segments(
+    ui: &mut Ui,
+    label: &str,
+    tooltip: &str,
+    down: Option<usize>,
+    names: &[&str],
+) -> Option<usize> {
+    let gap = 2.0;
+    let all = ui.available_rect_before_wrap();
+    let count = names.len().max(1) as f32;
+    let width = ((all.width() - gap * (count - 1.0)) / count).max(1.0);
+    let mut clicked = None;
+    for (i, text) in names.iter().enumerate() {
+        let selected = down == Some(i);
+        let left = all.left() + i as f32 * (width + gap);
+        let rect = Rect::from_min_size(pos2(left, all.top()), vec2(width, all.height()));
+        let response = ui.interact(rect, ui.id().with(i), Sense::click());
+        response.widget_info(|| {
+            let name =
+                if label.is_empty() { (*text).to_owned() } else { format!("{label}: {text}") };
+            WidgetInfo::selected(WidgetType::SelectableLabel, ui.is_enabled(), selected, name)
+        });
+        let visuals = ui.style().interact(&response);
+        let (fill, color) = if selected {
+            (theme::ACCENT_FILL, theme::STRONG)
+        } else {
+            (visuals.bg_fill, visuals.text_color())
+        };
+        ui.painter().rect_filled(rect, 4.0, fill);
+        ui.painter().text(rect.center(), Align2::CENTER_CENTER, text, theme::font(13.0), color);
+        focus_ring(ui, &response);
+        if response.clicked() {
+            clicked = Some(i);
+        }
+        if !tooltip.is_empty() {
+            response.on_hover_ui(|ui| explain(ui, text, tooltip, ""));
+        }
+    }
+    clicked
+}
 
-    #[test]
-    fn numbers_are_short_and_read_back() {
-        for (value, text) in [
-            (0.0, "0"),
-            (9.81, "9.81"),
-            (-9.81, "-9.81"),
-            (0.2, "0.2"),
-            (1234.5678, "1235"),
-            (1e-5, "1e-5"),
-            (2.5e7, "2.5e7"),
-            (f64::INFINITY, "∞"),
-        ] {
-            assert_eq!(format(value), text);
-            if value.is_finite() {
-                let read = parse(text).expect("a number");
-                assert!((read - value).abs() <= 1e-3 * value.abs());
+/// A menu that shows what is chosen; what was clicked in it.
+pub(super) fn menu(
+    ui: &mut Ui,
+    label: &str,
+    tooltip: &str,
+    known: Option<usize>,
+    names: &[&str],
+    other: &str,
+) -> Option<usize> {
+    let shown = known.and_then(|known| names.get(known)).copied().unwrap_or(other);
+    let combo = egui::ComboBox::from_id_salt(label)
+        .width(ui.available_width())
+        .selected_text(shown)
+        .wrap_mode(TextWrapMode::Truncate)
+        .popup_style(egui::style::StyleModifier::new(|style| *style = theme::style()))
+        .show_ui(ui, |ui| {
+            ui.spacing_mut().item_spacing.y = 1.0;
+            let mut clicked = None;
+            for (i, name) in names.iter().enumerate() {
+                if ui.selectable_label(known == Some(i), *name).clicked() {
+                    clicked = Some(i);
+                }
             }
-        }
-    }
+            clicked
+        });
+    name(ui, &combo.response, label);
+    combo.response.on_hover_ui(|ui| explain(ui, label, tooltip, ""));
+    combo.inner.flatten()
+}
 
-    #[test]
-    fn nothing_but_finite_numbers_is_read() {
-        for text in ["NaN", "nan", "inf", "-inf", "∞", "1e999", "", "x", "--1"] {
-            assert_eq!(parse(text), None, "{text}");
+/// Buttons that share the width of the panel; the one that was clicked. Each is its text, its accessible name
+/// and its tooltip.
+pub(super) fn buttons(ui: &mut Ui, all: &[(RichText, &str, &str, bool)]) -> Option<usize> {
+    let mut clicked = None;
+    ui.horizontal(|ui| {
+        let gap = ui.spacing().item_spacing.x;
+        let count = all.len().max(1) as f32;
+        let width = (ui.available_width() - gap * (count - 1.0)) / count;
+        for (i, (text, label, tooltip, enabled)) in all.iter().enumerate() {
+            let size = vec2(width, ui.spacing().interact_size.y);
+            let button = egui::Button::new(text.clone()).min_size(size).truncate();
+            let response = ui.add_enabled_ui(*enabled, |ui| ui.add_sized(size, button)).inner;
+            name(ui, &response, label);
+            if response.clicked() {
+                clicked = Some(i);
+            }
+            response
+                .on_hover_ui(|ui| explain(ui, label, tooltip, ""))
+                .on_disabled_hover_ui(|ui| explain(ui, label, tooltip, ""));
         }
-        assert_eq!(parse(" 2,5 m/s "), Some(2.5));
-        assert_eq!(parse("−3"), Some(-3.0));
-    }
-
-    #[test]
-    fn an_f32_is_shown_as_it_was_written() {
-        assert_eq!(exact(0.1), 0.1);
-        assert_eq!(exact(1e-5), 1e-5);
-    }
+    });
+    clicked
 }
