@@ -11,9 +11,10 @@ use bevy::{
         pointer::{Location, PointerId, PointerLocation},
     },
     prelude::*,
+    time::TimeUpdateStrategy,
 };
 use bevy_pliant::{interact::SurfaceHit, prelude::*, skin::ClothSkin};
-use common::{app_with_cloths, name};
+use common::{SUBSTEPS, WARM_UP, name, seed_cloth};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 /// Width and height of what the camera draws to (px).
@@ -21,8 +22,20 @@ const SCREEN: UVec2 = UVec2::new(1280, 720);
 
 /// An app with a cloth that fills half of the screen, and a pointer.
 fn app_with_pointer(size: UVec2) -> (App, Entity) {
-    let mut app = app_with_cloths(size, 1, 1);
-    app.add_plugins((PickingPlugin, InteractionPlugin));
+    let settings = SolverSettings { substeps: SUBSTEPS, sleeping: false, ..default() };
+    let mut app = App::new();
+    app.add_plugins((MinimalPlugins, TransformPlugin, AssetPlugin::default()))
+        .insert_resource(TimeUpdateStrategy::FixedTimesteps(1))
+        .init_asset::<Mesh>()
+        .add_plugins((PickingPlugin, InteractionPlugin))
+        .add_plugins(PliantPlugins::default().with_settings(settings));
+    app.finish();
+    app.cleanup();
+    app.update();
+    app.world_mut().spawn(seed_cloth(size));
+    for _ in 0..WARM_UP {
+        app.update();
+    }
     let mut bodies = app.world_mut().query_filtered::<Entity, With<ClothSkin>>();
     let body = bodies.single(app.world()).expect("the cloth is bound");
     // Nothing propagates visibility here.

@@ -37,7 +37,9 @@ use bevy_egui::{
     EguiContexts, EguiGlobalSettings, EguiPlugin, EguiPrimaryContextPass, PrimaryEguiContext, egui,
 };
 use bevy_pliant::{
-    interact::{BusyPointers, Grabbed, HeldBy, Released, SurfaceHit},
+    interact::{
+        BusyPointers, Grabbed, HeldBy, PointerPinned, PointerUnpinned, Released, SurfaceHit,
+    },
     prelude::*,
 };
 use common::{particle, particles, undamped};
@@ -489,7 +491,7 @@ fn hovered(app: &App) -> Vec<(Entity, Option<SurfaceHit>, f32, Vec3)> {
 }
 
 #[test]
-fn a_crumpled_cloth_is_hit_where_bevys_own_ray_cast_hits_its_mesh() {
+fn case_42_picking_hits_the_deformed_surface_as_bevys_ray_cast_hits_its_mesh() {
     let mut desk = Desk::new(1.0);
     desk.app.add_plugins(MeshPickingPlugin);
     let eye = Transform::from_xyz(1.0, 1.5, 3.0).looking_at(Vec3::new(0.0, 0.4, 0.0), Vec3::Y);
@@ -695,5 +697,100 @@ fn what_is_dragged_during_a_pause_comes_to_the_pointer_afterwards_without_a_blow
         assert!(apart < 3.0, "virtual: {virtual_time}: {apart} px from the pointer");
         // 0.8 m in a quarter of a second.
         assert!(fastest < 8.0, "virtual: {virtual_time}: {fastest} m/s");
+    }
+}
+
+#[derive(Resource, Default)]
+struct Pins(Vec<(&'static str, Entity)>);
+
+#[test]
+fn a_right_click_pins_a_particle_and_another_frees_it_and_a_pin_goes_where_it_is_dragged() {
+    let (mut desk, body) = Desk::with_cloth(1.0);
+    desk.app
+        .init_resource::<Pins>()
+        .add_observer(|e: On<PointerPinned>, mut p: ResMut<Pins>| p.0.push(("pin", e.particle)))
+        .add_observer(|e: On<PointerUnpinned>, mut p: ResMut<Pins>| p.0.push(("free", e.particle)));
+    let pin = inner(&desk.app, body);
+    let at = desk.on_screen(pin);
+    let click = |desk: &mut Desk| {
+        desk.button(MouseButton::Right, ButtonState::Pressed);
+        desk.button(MouseButton::Right, ButtonState::Released);
+        desk.run(1);
+    };
+    desk.move_to(at);
+    click(&mut desk);
+    assert_eq!(desk.app.world().resource::<Pins>().0, [("pin", pin)]);
+    assert!(desk.app.world().get::<Pinned>(pin).is_some());
+    // Free it and it would follow the rest; pinned it stays.
+    let before = particle(&desk.app, pin).position;
+    desk.run(20);
+    assert_eq!(particle(&desk.app, pin).position, before);
+    desk.press();
+    let mut cursor = at;
+    for _ in 0..20 {
+        cursor += Vec2::new(1.0, -1.0);
+        desk.move_to(cursor);
+    }
+    desk.run(3);
+    let apart = desk.on_screen(pin).distance(cursor);
+    assert!(apart < 2.0, "{apart} px");
+    desk.release();
+    desk.run(20);
+    assert!(desk.on_screen(pin).distance(cursor) < 2.0, "it stays where it was put");
+    click(&mut desk);
+    assert_eq!(desk.app.world().resource::<Pins>().0, [("pin", pin), ("free", pin)]);
+    assert!(desk.app.world().get::<Pinned>(pin).is_none());
+    assert!(common::all_finite(&mut desk.app));
+}
+
+#[test]
+fn a_ragdoll_is_dragged_by_its_arm() {
+    // By its picture on a mesh, and by its bones where nothing is drawn.
+    for drawn in [true, false] {
+        let mut desk = Desk::new(1.0);
+        let projection =
+            OrthographicProjection { scale: 0.004, ..OrthographicProjection::default_2d() };
+        desk.app.world_mut().spawn((Camera2d, Projection::Orthographic(projection)));
+        let server = desk.app.world().resource::<AssetServer>().clone();
+        let ragdoll = SpriteRagdoll::new(
+            server.load("characters/postman.png"),
+            server.load("characters/postman_bones.png"),
+        );
+        let calm = BodySettings { gravity: Some(Vec3::ZERO), ..default() };
+        let body = desk.app.world_mut().spawn((ragdoll, calm)).id();
+        if drawn {
+            desk.app.world_mut().entity_mut(body).insert(Mesh2d::default());
+        }
+        desk.start();
+        for _ in 0..2000 {
+            desk.run(1);
+            std::thread::sleep(core::time::Duration::from_millis(2));
+            if desk.app.world().get::<Particles>(body).is_some_and(|p| p.len() > 5) {
+                break;
+            }
+        }
+        desk.run(5);
+        // The hand: the bone farthest to the left.
+        let x = |p: &Entity| particle(&desk.app, *p).position.x;
+        let all = particles(&desk.app, body);
+        let hand = *all.iter().min_by(|a, b| x(a).total_cmp(&x(b))).expect("bones");
+        let mut cursor = desk.on_screen(hand);
+        desk.move_to(cursor);
+        let hit = hovered(&desk.app);
+        assert_eq!(hit.iter().any(|hit| hit.0 == body && hit.1.is_some()), drawn, "{hit:?}");
+        desk.press();
+        assert_eq!(desk.told().0, 1, "drawn: {drawn}");
+        let (start, from) = (desk.on_screen(hand), cursor);
+        for _ in 0..40 {
+            cursor += Vec2::new(-2.0, -2.0);
+            desk.move_to(cursor);
+        }
+        desk.run(200);
+        let moved = desk.on_screen(hand) - start;
+        let wrong = moved.distance(cursor - from);
+        assert!(wrong < 8.0, "drawn: {drawn}: the hand went {moved} px");
+        desk.release();
+        assert_eq!(desk.told(), (1, 1));
+        assert!(common::all_finite(&mut desk.app));
     }
 }

@@ -200,7 +200,8 @@ mod tests {
 
     #[test]
     fn an_edge_that_two_triangles_share_has_no_gap_and_beside_them_is_nothing() {
-        for i in 0..200 {
+        // Not at the corners, which are borders too.
+        for i in 1..200 {
             let at = Vec3::new(0.01, 0.01, 0.0) * i as f32;
             let slanted = Vec3::new(0.3, -0.2, -1.0);
             assert!(nearest(at - slanted * 4.0, slanted, &SQUARE).is_some(), "{at}");
