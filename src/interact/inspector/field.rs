@@ -437,7 +437,7 @@ pub(super) fn menu(
         .width(ui.available_width())
         .selected_text(shown)
         .wrap_mode(TextWrapMode::Truncate)
-        .popup_style(egui::style::StyleModifier::new(|style| *style = theme::style()))
+        .popup_style(egui::style::StyleModifier::new(|style| *style = theme::menu_style()))
         .show_ui(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 1.0;
             let mut clicked = None;

@@ -118,23 +118,30 @@ pub fn inspector_ui(ui: &mut egui::Ui, world: &mut World) {
 }
 
 fn tabs(ui: &mut egui::Ui, world: &mut World, panel: &mut Panel) {
-    simulation::transport(ui, world);
-    ui.add_space(2.0);
-    choose_tab(ui, world);
-    ui.add_space(2.0);
+    let width = (ui.available_width() - theme::GUTTER).max(1.0);
+    ui.scope(|ui| {
+        ui.set_max_width(width);
+        simulation::transport(ui, world);
+        ui.add_space(2.0);
+        choose_tab(ui, world);
+        ui.add_space(2.0);
+        if world.resource::<Inspector>().tab == InspectorTab::Bodies {
+            // The list scrolls by itself, above the fields.
+            bodies::list(ui, world, panel);
+        }
+    });
     let tab = world.resource::<Inspector>().tab;
-    if tab == InspectorTab::Bodies {
-        // The list scrolls by itself, above the fields.
-        bodies::list(ui, world, panel);
-    }
     egui::ScrollArea::vertical()
         .id_salt(("pliant", tab))
         .auto_shrink([false, true])
         .max_height(ui.available_height())
-        .show(ui, |ui| match tab {
-            InspectorTab::Simulation => simulation::show(ui, world, panel),
-            InspectorTab::Bodies => body::show(ui, world, panel),
-            InspectorTab::View => view::show(ui, world),
+        .show(ui, |ui| {
+            ui.set_max_width(width);
+            match tab {
+                InspectorTab::Simulation => simulation::show(ui, world, panel),
+                InspectorTab::Bodies => body::show(ui, world, panel),
+                InspectorTab::View => view::show(ui, world),
+            }
         });
 }
 
