@@ -6,7 +6,8 @@
 //! ```
 //!
 //! Drag the postmen with mouse or finger and throw them; the pointer sweeps the snow. `T` tosses them all,
-//! `B` shows their bones, `M` the mesh of their skin, `R` restarts, `Esc` ends.
+//! `B` shows their bones, `M` the mesh of their skin, `R` restarts, `F1` hides the panel, `Esc` ends. `--no-panel`
+//! leaves the panel out.
 
 mod common;
 #[path = "christmas_card/scene.rs"]

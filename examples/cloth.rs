@@ -11,7 +11,9 @@
 //! cargo run --example cloth -- --scene mesh FILE  any glTF or OBJ file as cloth
 //! ```
 //!
-//! Drag any particle with the mouse; the wheel zooms, the right button turns the view.
+//! Drag any particle with the mouse; the wheel zooms, the right button turns the view. The panel shows and tunes
+//! everything; in the scene `seed` it opens on what the seed's page lets one choose. `F1` hides it, `--no-panel`
+//! leaves it out.
 
 #[path = "cloth/ball.rs"]
 mod ball;

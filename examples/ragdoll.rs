@@ -9,7 +9,8 @@
 //! ```
 //!
 //! Drag any part of him with the mouse, and throw him. Space lets the bag fetch him again, `T` tosses him,
-//! `B` shows bones, `M` the mesh of the skin, `R` restarts, `Esc` ends.
+//! `B` shows bones, `M` the mesh of the skin, `R` restarts, `F1` hides the panel, `Esc` ends. `--no-panel` leaves
+//! the panel out.
 
 #[path = "ragdoll/bag.rs"]
 mod bag;

@@ -10,15 +10,16 @@ use bevy::{
     render::render_resource::{Extent3d, TextureDimension, TextureFormat},
     window::PrimaryWindow,
 };
-use bevy_pliant::{interact::HeldBy, prelude::*, solver::DrawnPose};
+use bevy_pliant::{
+    interact::{BusyPointers, pointer_is_free},
+    prelude::*,
+    solver::DrawnPose,
+};
 use core::f32::consts::TAU;
 
 use super::{
     POINTER, SNOW,
-    common::{
-        panel,
-        stage2d::{Room, RoomCamera},
-    },
+    common::stage2d::{Room, RoomCamera},
 };
 
 /// Radius of a flake (m), and its mass (kg).
@@ -170,15 +171,17 @@ fn blow(time: Res<Time>, clock: Res<SolverClock>, mut flakes: Query<(&mut Flake,
     }
 }
 
-/// What has lain long enough goes, and falls anew.
+/// What has lain long enough goes, and falls anew: flake by flake in their order, which is that of random
+/// numbers.
 fn melt(
     room: Res<Room>,
-    mut flakes: Query<(&mut Flake, &mut Particle, &mut Sprite)>,
+    mut flakes: Query<(&ParticleIndex, &mut Flake, &mut Particle, &mut Sprite)>,
     mut random: Local<Option<Random>>,
 ) {
     let random = random.get_or_insert(Random(99));
     let room = room.seen;
-    for (mut flake, mut particle, mut sprite) in &mut flakes {
+    let flakes = flakes.iter_mut().sort_unstable_by_key::<&ParticleIndex, _>(|index| index.0);
+    for (_, mut flake, mut particle, mut sprite) in flakes {
         let left = (flake.patience + MELT - flake.lain) / MELT;
         let strayed = !room.inflate(1.0).contains(particle.position.truncate());
         if left <= 0.0 || strayed {
@@ -229,14 +232,13 @@ fn sweep(
     windows: Query<&Window, With<PrimaryWindow>>,
     touches: Res<Touches>,
     cameras: Query<(&Camera, &GlobalTransform), With<RoomCamera>>,
-    held: Query<(), With<HeldBy>>,
-    panel: Res<panel::PanelInput>,
+    busy: Option<Res<BusyPointers>>,
     mut broom: Single<(Entity, &mut Transform), With<Broom>>,
     mut commands: Commands,
 ) {
     let pointer = touches.iter().next().map(Touch::position);
     let pointer = pointer.or_else(|| windows.single().ok()?.cursor_position());
-    let sweeps = held.is_empty() && !panel.pointer;
+    let sweeps = pointer_is_free(busy);
     let world = pointer.filter(|_| sweeps).and_then(|pointer| {
         let (camera, view) = cameras.single().ok()?;
         camera.viewport_to_world_2d(view, pointer).ok()

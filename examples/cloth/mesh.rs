@@ -195,12 +195,15 @@ fn follow_mesh(
     }
 }
 
-fn cloth(args: &Args) -> Cloth {
+/// The cloth, by the name of its file.
+fn cloth(args: &Args) -> (Name, Cloth) {
     let pins = match args.text("pin") {
         "none" => ClothPins::None,
         _ => ClothPins::Top(PINNED),
     };
-    Cloth::mesh().pinned(pins).with_bending(args.real("bending"))
+    let file = Path::new(args.text("file")).file_stem();
+    let name = file.map_or("Skirt".into(), |stem| stem.to_string_lossy().into_owned());
+    (Name::new(name), Cloth::mesh().pinned(pins).with_bending(args.real("bending")))
 }
 
 /// Encloses a mesh too.

@@ -3,15 +3,15 @@
 use bevy::{prelude::*, ui::IsDefaultUiCamera};
 use bevy_egui::PrimaryEguiContext;
 use bevy_pliant::{
-    interact::{ConstraintGizmos, HeldBy, Inspector, ParticleGizmos},
+    interact::{ConstraintGizmos, Inspector, ParticleGizmos},
     prelude::*,
     solver::{PliantSchedule, state_hash},
 };
 
-use super::{Args, CameraRest, Held, Measures, Ready, panel};
+use super::{Args, Held, Measures, Ready, panel};
 
-/// Builds bodies while the clock is held; keys, and rest for the camera while a particle is held. Without the
-/// panel, time and counts as text; with it, a line that lists the keys.
+/// Builds bodies while the clock is held; keys. Without the panel, time and counts as text; with it, a line that
+/// lists the keys.
 ///
 /// | key | does |
 /// |---|---|
@@ -33,7 +33,7 @@ impl Plugin for BodiesPlugin {
             .add_systems(Startup, move |mut commands: Commands| spawn_text(&mut commands, color))
             .add_systems(PostStartup, move |args: Res<Args>, mut commands: Commands| {
                 if args.panel {
-                    panel::spawn_help(&mut commands, &args, KEYS, color.with_alpha(0.6));
+                    panel::spawn_help(&mut commands, &args, KEYS, color.with_alpha(0.75));
                 }
             })
             .add_systems(Update, (keys.run_if(panel::keys_are_free), write_text));
@@ -43,8 +43,7 @@ impl Plugin for BodiesPlugin {
 /// The keys in a line.
 const KEYS: &str = "drag, throw   Space pause   . step   R restart   L lines";
 
-/// Builds bodies while the clock is held; rest for the camera while a particle is held; a camera for
-/// what is written on the screen.
+/// Builds bodies while the clock is held; a camera for what is written on the screen.
 pub struct BuildPlugin {
     /// How many bodies must be built before the run begins.
     pub bodies: usize,
@@ -68,9 +67,6 @@ impl Plugin for BuildPlugin {
                         ready.0 = built.0 >= wanted;
                     },
                     choose_ui_camera,
-                    |held: Query<(), With<HeldBy>>, mut rest: ResMut<CameraRest>| {
-                        rest.0 = !held.is_empty();
-                    },
                 ),
             );
     }
@@ -94,6 +90,7 @@ fn spawn_text(commands: &mut Commands, color: Color) {
             top: Val::Px(14.0),
             ..default()
         },
+        Pickable::IGNORE,
     ));
 }
 

@@ -8,7 +8,7 @@ use bevy::{
     window::PrimaryWindow,
 };
 
-use super::panel::pointer_is_free;
+use bevy_pliant::interact::pointer_is_free;
 
 /// Zoom for one notch of the wheel: the natural logarithm of the factor.
 const ZOOM_PER_LINE: f32 = 0.12;
@@ -19,19 +19,13 @@ const TURN_PER_PIXEL: f32 = 0.005;
 /// Orbits stop short of the poles, where "up" is lost (rad).
 const MAX_PITCH: f32 = 1.5;
 
-/// While true, the mouse does not move cameras: a grabbed particle has it.
-#[derive(Resource, Default, Debug)]
-pub struct CameraRest(pub bool);
-
-/// Moves cameras by mouse, in `Update`: [`OrbitCamera`]s and [`FlatCamera`]s.
+/// Moves cameras by mouse, in `Update`: [`OrbitCamera`]s and [`FlatCamera`]s; while the panel or a held particle
+/// has the pointer they rest.
 pub struct CameraControlPlugin;
 
 impl Plugin for CameraControlPlugin {
     fn build(&self, app: &mut App) {
-        app.init_resource::<CameraRest>().add_systems(
-            Update,
-            (orbit, pan_and_zoom).run_if(|rest: Res<CameraRest>| !rest.0).run_if(pointer_is_free),
-        );
+        app.add_systems(Update, (orbit, pan_and_zoom).run_if(pointer_is_free));
     }
 }
 

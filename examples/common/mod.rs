@@ -59,7 +59,7 @@ pub mod stage2d;
 pub mod texture;
 pub mod views;
 
-pub use camera::{CameraRest, FlatCamera, OrbitCamera};
+pub use camera::{FlatCamera, OrbitCamera};
 pub use cli::{Args, Opt};
 pub use frames::{Held, Ready};
 pub use headless::Offscreen;

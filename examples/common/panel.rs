@@ -23,12 +23,12 @@ const HELP: f32 = 13.0;
 
 /// Adds the panel, if the command line does not hide it.
 ///
-/// Systems: `note_input` in `PreUpdate`; `share` and `look_aside` before Bevy's cameras in `PostUpdate`.
+/// Systems: `update_share` and `look_aside` before Bevy's cameras in `PostUpdate`.
 pub struct PanelPlugin;
 
 impl Plugin for PanelPlugin {
     fn build(&self, app: &mut App) {
-        app.init_resource::<PanelInput>().init_resource::<PanelShare>();
+        app.init_resource::<PanelShare>();
         let args = app.world().resource::<Args>();
         if !args.panel {
             return;
@@ -41,45 +41,16 @@ impl Plugin for PanelPlugin {
             .add_plugins(InspectorPlugin::default().with_tab(tab));
         // After the scene, so that its entities come in the same order with and without a panel: it is the
         // order of contacts, and of their rounding.
-        app.add_systems(PostStartup, spawn_camera).add_systems(PreUpdate, note_input).add_systems(
+        app.add_systems(PostStartup, spawn_camera).add_systems(
             PostUpdate,
             (update_share, look_aside).chain().before(CameraUpdateSystems),
         );
     }
 }
 
-/// What pointer and keyboard do with the panel; a scene leaves them alone then.
-#[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PanelInput {
-    /// Whether the pointer is the panel's: over it, or pressed there and not released since.
-    pub pointer: bool,
-    /// Whether keys are typed into it.
-    pub keyboard: bool,
-}
-
-/// For run conditions: whether the pointer is the scene's.
-pub fn pointer_is_free(panel: Res<PanelInput>) -> bool {
-    !panel.pointer
-}
-
-/// For run conditions: whether keys are the scene's.
-pub fn keys_are_free(panel: Res<PanelInput>) -> bool {
-    !panel.keyboard
-}
-
-fn note_input(
-    wants: Option<Res<EguiWantsInput>>,
-    buttons: Res<ButtonInput<MouseButton>>,
-    mut input: ResMut<PanelInput>,
-) {
-    let Some(wants) = wants else { return };
-    let before = buttons.get_pressed().count() > buttons.get_just_pressed().count();
-    let now = PanelInput {
-        // A drag stays with what it began on.
-        pointer: if before { input.pointer } else { wants.wants_any_pointer_input() },
-        keyboard: wants.wants_any_keyboard_input(),
-    };
-    input.set_if_neq(now);
+/// A run condition: whether keys are the scene's, not typed into the panel.
+pub fn keys_are_free(egui: Option<Res<EguiWantsInput>>) -> bool {
+    egui.is_none_or(|egui| !egui.wants_any_keyboard_input())
 }
 
 /// Which part of the picture's width the panel takes, at its right; 0 while it is hidden.
@@ -153,15 +124,22 @@ pub fn select(inspector: Option<ResMut<Inspector>>, args: &Args, body: Entity) {
 /// change the order of the scene's entities.
 pub fn spawn_help(commands: &mut Commands, args: &Args, keys: &str, color: Color) {
     let panel = if args.panel { "   F1 panel" } else { "" };
+    // Legible over what the scene may put there.
+    let behind = if color.luminance() > 0.5 { Color::BLACK } else { Color::WHITE };
+    let behind = behind.with_alpha(if args.panel { 0.3 } else { 0.0 });
     commands.spawn((
         Text::new(format!("{keys}{panel}")),
         TextColor(color),
         TextFont { font_size: FontSize::Px(HELP), ..default() },
         Node {
             position_type: PositionType::Absolute,
-            left: Val::Px(14.0),
-            bottom: Val::Px(6.0),
+            left: Val::Px(8.0),
+            bottom: Val::Px(4.0),
+            padding: UiRect::axes(Val::Px(6.0), Val::Px(2.0)),
+            border_radius: BorderRadius::all(Val::Px(4.0)),
             ..default()
         },
+        BackgroundColor(behind),
+        Pickable::IGNORE,
     ));
 }

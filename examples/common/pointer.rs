@@ -94,8 +94,8 @@ fn tell(
     }
     let Some(members) = bodies.iter().next() else { return };
     let wanted = (members.len() as u32).saturating_sub(columns.0 / 2 + 1);
-    let is_wanted = |member: &&Entity| indices.get(**member).is_ok_and(|index| index.0 == wanted);
+    let is_wanted = |member: &Entity| indices.get(*member).is_ok_and(|index| index.0 == wanted);
     if let Some(particle) = members.iter().find(is_wanted) {
-        places.say("target", *particle);
+        places.say("target", particle);
     }
 }

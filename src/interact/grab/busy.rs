@@ -62,7 +62,7 @@ pub struct EguiAreas<'w, 's> {
 impl EguiAreas<'_, '_> {
     /// Whether an area lies there.
     pub fn cover(&mut self, location: &Location) -> bool {
-        use bevy_egui::egui::{Order, Pos2};
+        use bevy_egui::egui::{self, LayerId, Order, Pos2};
         let window = self.window.single().ok();
         self.contexts.iter_mut().any(|(mut context, camera, target)| {
             let scale = camera.target_scaling_factor();
@@ -74,8 +74,19 @@ impl EguiAreas<'_, '_> {
             let context = context.get_mut();
             let Vec2 { x, y } = location.position * scale / context.pixels_per_point();
             match context.layer_id_at(Pos2::new(x, y)) {
-                // Panels and the space between them are one layer: only egui itself knows.
-                Some(layer) if layer.order == Order::Background => context.is_pointer_over_egui(),
+                // Panels and the space between them are one layer, and egui itself knows them apart only
+                // where they were put into the `Ui` that `bevy_egui` keeps to itself. What is a part of
+                // the screen and not all of it belongs to a panel.
+                Some(layer) if layer.order == Order::Background => {
+                    let (at, screen) = (Pos2::new(x, y), context.content_rect());
+                    let is_part =
+                        |rect: egui::Rect| rect.contains(at) && !rect.contains_rect(screen);
+                    context.is_pointer_over_egui()
+                        || context.viewport(|viewport| {
+                            let widgets = &viewport.this_pass.widgets;
+                            widgets.get_layer(LayerId::background()).any(|w| is_part(w.rect))
+                        })
+                }
                 Some(_) => true,
                 None => false,
             }

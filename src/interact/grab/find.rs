@@ -1,10 +1,11 @@
 //! What a pointer takes when it is pressed.
 
-use super::{GrabSettings, HeldBy};
+use super::HeldBy;
 use crate::{
     constraint::SurfacePart,
     interact::pick::{Cameras, IsDrawn, Sight, Surfaces, drawn_by},
     particle::{OrientedParticle, Particle, ParticleIndex, ParticleOf},
+    recipe::ClothMesh,
     solver::DrawnPose,
 };
 use bevy::{
@@ -47,6 +48,7 @@ type Body = (
     Has<Mesh3d>,
     Option<&'static RenderLayers>,
     Option<&'static Pickable>,
+    Option<&'static Visibility>,
 );
 
 /// Looks for what is under pointers.
@@ -58,6 +60,7 @@ pub struct Finder<'w, 's> {
     particles: Query<'w, 's, Candidate, Without<HeldBy>>,
     bodies: Query<'w, 's, Body>,
     skins: Query<'w, 's, (), IsDrawn>,
+    meshes: Query<'w, 's, (), With<ClothMesh>>,
     pickable: Query<'w, 's, &'static Pickable>,
     windows: Query<'w, 's, (), With<Window>>,
     hits: MessageReader<'w, 's, PointerHits>,
@@ -137,11 +140,16 @@ impl Finder<'_, '_> {
             let mut pickable = pickable;
             if let Some(ParticleOf(body)) = of {
                 // Not of a body that is disabled.
-                let Ok((pose, flat, solid, layers, of_body)) = self.bodies.get(*body) else {
+                let Ok((pose, flat, solid, layers, of_body, visibility)) = self.bodies.get(*body)
+                else {
                     continue;
                 };
-                let has_surface = beside_surface && self.skins.contains(*body);
-                if has_surface || !sight.sees(layers, drawn_by(flat, solid)) {
+                let is_drawn = self.skins.contains(*body) || self.meshes.contains(*body);
+                let is_hidden = visibility == Some(&Visibility::Hidden);
+                if beside_surface && is_drawn
+                    || is_hidden
+                    || !sight.sees(layers, drawn_by(flat, solid))
+                {
                     continue;
                 }
                 pickable = pickable.or(of_body);
