@@ -183,6 +183,6 @@ fn choose_tab(ui: &mut egui::Ui, world: &mut World) {
         if response.clicked() && !front {
             world.resource_mut::<Inspector>().tab = tab;
         }
-        response.on_hover_text(tooltip);
+        field::hint(response, name, tooltip);
     }
 }

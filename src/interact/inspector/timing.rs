@@ -12,7 +12,7 @@ use bevy::{
     prelude::*,
 };
 use bevy_egui::egui::{
-    self, Align2, Color32, Pos2, Rect, RichText, Sense, Ui, WidgetInfo, WidgetType, pos2, vec2,
+    self, Align2, Color32, Pos2, Rect, Sense, Ui, WidgetInfo, WidgetType, pos2, vec2,
 };
 use egui_plot::{FilledArea, GridMark, Plot, PlotBounds};
 
@@ -224,10 +224,9 @@ impl Timing {
         let full = if part < 0.7 { theme::ACCENT } else { theme::DANGER };
         painter.rect_filled(bar, 2.5, theme::FIELD);
         painter.rect_filled(Rect::from_min_size(bar.min, vec2(110.0 * part, 5.0)), 2.5, full);
-        response.on_hover_text(
-            "Time that the solver takes for a tick, mean of the last second; the longest tick of the last \
-             ten seconds; and the share of the time between two ticks. At 100 % the game cannot keep up.",
-        );
+        let text = "Time that the solver takes for a tick, mean of the last second; the longest tick of the last \
+             ten seconds; and the share of the time between two ticks. At 100 % the game cannot keep up.";
+        field::hint(response, "Time of a tick", text);
     }
 
     fn plot(&self, ui: &mut Ui) {
@@ -290,9 +289,8 @@ impl Timing {
         );
         small(rect.left_bottom(), Align2::LEFT_BOTTOM, "10 s ago");
         small(rect.right_bottom(), Align2::RIGHT_BOTTOM, "now");
-        response.on_hover_text(
-            "Time of a tick over the last ten seconds, by stage, one upon the other.",
-        );
+        let text = "Over the last ten seconds, by stage, one upon the other.";
+        field::hint(response, "Time of a tick", text);
     }
 
     /// What the colours mean, with times.
@@ -341,10 +339,7 @@ impl Series {
             theme::font(11.5),
             theme::WEAK,
         );
-        response.on_hover_ui(|ui| {
-            ui.label(RichText::new(&self.name).strong());
-            ui.label(self.tip);
-        });
+        field::hint(response, &self.name, self.tip);
     }
 }
 

@@ -91,7 +91,7 @@ fn head(ui: &mut Ui, world: &mut World, folded: bool) {
             ui.painter().rect_filled(place, 4.0, theme::FIELD);
         }
         field::focus_ring(ui, &response);
-        response.on_hover_text(tooltip).clicked()
+        field::hint(response, name, tooltip).clicked()
     };
     let at = rect.left() + 8.0;
     let name = if folded { "Unfold panel" } else { "Fold panel" };
