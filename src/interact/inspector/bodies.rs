@@ -12,8 +12,8 @@ use bevy::{
     prelude::*,
 };
 use bevy_egui::egui::{
-    self, Align2, Color32, Pos2, Rect, Response, RichText, Sense, Stroke, Ui, WidgetInfo,
-    WidgetType, pos2, vec2,
+    self, Align2, Color32, Pos2, Rect, Response, Sense, Stroke, Ui, WidgetInfo, WidgetType, pos2,
+    vec2,
 };
 
 /// How a body is.
@@ -304,10 +304,10 @@ fn entry(ui: &mut Ui, world: &World, body: Entity, state: State) -> Response {
         color,
     );
     field::focus_ring(ui, &response);
-    response.on_hover_ui(|ui| {
-        ui.label(RichText::new(&title).strong());
-        ui.label(format!("{}, {}", kind(world, body), state.word()));
+    let text = || {
         let (particles, constraints) = (number::grouped(particles), number::grouped(constraints));
-        ui.label(format!("{particles} particles, {constraints} constraints"));
-    })
+        let kind = kind(world, body);
+        format!("{kind}, {}. {particles} particles, {constraints} constraints.", state.word())
+    };
+    response.on_hover_ui(|ui| field::explain(ui, &title, &text(), ""))
 }

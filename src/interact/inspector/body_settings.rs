@@ -108,7 +108,8 @@ fn layers(ui: &mut Ui, label: &str, tooltip: &str, bits: &mut u32) {
             let (at, text) = (rect.center(), layer.to_string());
             ui.painter().text(at, egui::Align2::CENTER_CENTER, text, theme::font(11.5), color);
             field::focus_ring(ui, &response);
-            if response.on_hover_text(format!("Layer {layer}. {tooltip}")).clicked() {
+            let title = format!("Layer {layer}");
+            if field::hint(response, &title, tooltip).clicked() {
                 *bits ^= bit;
             }
         }

@@ -116,16 +116,25 @@ pub(super) fn told(ui: &mut Ui, label: &str, tooltip: &str, value: &str) {
     });
 }
 
-/// What a tooltip says.
-fn explain(ui: &mut Ui, title: &str, text: &str, range: &str) {
+/// What a tooltip says, in colours that can be read on the app's own tooltips.
+pub(super) fn explain(ui: &mut Ui, title: &str, text: &str, range: &str) {
     ui.set_max_width(260.0);
-    ui.label(RichText::new(title).strong().size(13.0));
-    if !text.is_empty() {
-        ui.label(RichText::new(text).size(12.5));
+    let dark = ui.visuals().dark_mode;
+    let own = |color, theirs| if dark { color } else { theirs };
+    let visuals = ui.visuals();
+    let strong = own(theme::STRONG, visuals.strong_text_color());
+    let plain = own(theme::TEXT, visuals.text_color());
+    let weak = own(theme::LABELS, visuals.weak_text_color());
+    for (line, color, size) in [(title, strong, 13.0), (text, plain, 12.5), (range, weak, 11.5)] {
+        if !line.is_empty() {
+            ui.label(RichText::new(line).color(color).size(size));
+        }
     }
-    if !range.is_empty() {
-        ui.label(RichText::new(range).weak().size(11.5));
-    }
+}
+
+/// A tooltip.
+pub(super) fn hint(response: Response, title: &str, text: &str) -> Response {
+    response.on_hover_ui(|ui| explain(ui, title, text, ""))
 }
 
 /// A number with its unit and range.
@@ -437,7 +446,7 @@ pub(super) fn menu(
         .width(ui.available_width())
         .selected_text(shown)
         .wrap_mode(TextWrapMode::Truncate)
-        .popup_style(egui::style::StyleModifier::new(|style| *style = theme::style()))
+        .popup_style(egui::style::StyleModifier::new(|style| *style = theme::menu_style()))
         .show_ui(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 1.0;
             let mut clicked = None;

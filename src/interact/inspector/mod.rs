@@ -1,37 +1,17 @@
-//! The inspector: a panel that shows and tunes what is simulated.
+//! The inspector: an egui panel that shows and tunes what is simulated.
 //!
-//! Add [`InspectorPlugin`] and there is a window in the app's primary egui context, which `F1` hides and
-//! shows:
-//!
-//! ```no_run
-//! # use bevy::prelude::*;
-//! # use bevy_pliant::{interact::InspectorPlugin, prelude::*};
-//! App::new()
-//!     .add_plugins((DefaultPlugins, PliantPlugins::default(), InspectorPlugin::default()))
-//!     .run();
-//! ```
-//!
-//! Or put it into a layout of your own, in any egui context:
-//!
-//! ```no_run
-//! # use bevy::prelude::*;
-//! # use bevy_pliant::interact::{InspectorPlugin, inspector_ui};
-//! use bevy_egui::{EguiContext, EguiPrimaryContextPass, PrimaryEguiContext, egui};
-//!
-//! fn tools(world: &mut World) {
-//!     let mut contexts = world.query_filtered::<&mut EguiContext, With<PrimaryEguiContext>>();
-//!     let Ok(mut context) = contexts.single_mut(world) else { return };
-//!     let context = context.get_mut().clone();
-//!     egui::Window::new("Tools").show(&context, |ui| inspector_ui(ui, world));
-//! }
-//!
-//! # let mut app = App::new();
-//! app.add_plugins(InspectorPlugin::embedded()).add_systems(EguiPrimaryContextPass, tools);
+//! ```text
+//!  plugin, window     what an app adds; where the panel stands
+//!  mod                the tabs:  simulation (timing), bodies (body), view
+//!  body               the fields of one body:  recipe, pins, body_settings, constraints
+//!  field, number      rows: a label, a widget, an accessible name; numbers as text
+//!  theme, mark        how it looks; a box around the body that is meant
 //! ```
 //!
 //! What it edits are resources and components; it writes them only when a value changed, so that other code
 //! sees edits by change detection. What it shows are diagnostics, components and
-//! [`SolverView`](crate::solver::SolverView).
+//! [`SolverView`](crate::solver::SolverView). What would take long to find, such as the constraints of a body by
+//! type, is kept between frames.
 
 mod bodies;
 mod body;
@@ -91,8 +71,24 @@ impl Default for Panel {
     }
 }
 
-/// The panel, for a layout of your own: it takes the width that it is given (260 points at least look well),
-/// and scrolls where it is given less height than it needs.
+/// The panel, for a layout of your own, in any egui context: it takes the width that it is given (260 points at
+/// least look well), and scrolls where it is given less height than it needs.
+///
+/// ```no_run
+/// # use bevy::prelude::*;
+/// # use bevy_pliant::interact::{InspectorPlugin, inspector_ui};
+/// use bevy_egui::{EguiContext, EguiPrimaryContextPass, PrimaryEguiContext, egui};
+///
+/// fn tools(world: &mut World) {
+///     let mut contexts = world.query_filtered::<&mut EguiContext, With<PrimaryEguiContext>>();
+///     let Ok(mut context) = contexts.single_mut(world) else { return };
+///     let context = context.get_mut().clone();
+///     egui::Window::new("Tools").show(&context, |ui| inspector_ui(ui, world));
+/// }
+///
+/// # let mut app = App::new();
+/// app.add_plugins(InspectorPlugin::embedded()).add_systems(EguiPrimaryContextPass, tools);
+/// ```
 ///
 /// With [`InspectorPlugin`] in the app, [embedded](InspectorPlugin::embedded) if there shall be no window, it
 /// also knows why bodies fail, times projection by type of constraint, and selects bodies that are clicked.
@@ -118,23 +114,30 @@ pub fn inspector_ui(ui: &mut egui::Ui, world: &mut World) {
 }
 
 fn tabs(ui: &mut egui::Ui, world: &mut World, panel: &mut Panel) {
-    simulation::transport(ui, world);
-    ui.add_space(2.0);
-    choose_tab(ui, world);
-    ui.add_space(2.0);
+    let width = (ui.available_width() - theme::GUTTER).max(1.0);
+    ui.scope(|ui| {
+        ui.set_max_width(width);
+        simulation::transport(ui, world);
+        ui.add_space(2.0);
+        choose_tab(ui, world);
+        ui.add_space(2.0);
+        if world.resource::<Inspector>().tab == InspectorTab::Bodies {
+            // The list scrolls by itself, above the fields.
+            bodies::list(ui, world, panel);
+        }
+    });
     let tab = world.resource::<Inspector>().tab;
-    if tab == InspectorTab::Bodies {
-        // The list scrolls by itself, above the fields.
-        bodies::list(ui, world, panel);
-    }
     egui::ScrollArea::vertical()
         .id_salt(("pliant", tab))
         .auto_shrink([false, true])
         .max_height(ui.available_height())
-        .show(ui, |ui| match tab {
-            InspectorTab::Simulation => simulation::show(ui, world, panel),
-            InspectorTab::Bodies => body::show(ui, world, panel),
-            InspectorTab::View => view::show(ui, world),
+        .show(ui, |ui| {
+            ui.set_max_width(width);
+            match tab {
+                InspectorTab::Simulation => simulation::show(ui, world, panel),
+                InspectorTab::Bodies => body::show(ui, world, panel),
+                InspectorTab::View => view::show(ui, world),
+            }
         });
 }
 
@@ -176,6 +179,6 @@ fn choose_tab(ui: &mut egui::Ui, world: &mut World) {
         if response.clicked() && !front {
             world.resource_mut::<Inspector>().tab = tab;
         }
-        response.on_hover_text(tooltip);
+        field::hint(response, name, tooltip);
     }
 }

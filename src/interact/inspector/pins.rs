@@ -187,7 +187,7 @@ fn entry(ui: &mut Ui, world: &World, body: Entity, pin: &Pin) -> bool {
         ui.painter().line_segment(line, Stroke::new(1.5, theme::WEAK));
     }
     field::focus_ring(ui, &response);
-    response.on_hover_text("Lets this particle go.").clicked()
+    field::hint(response, "Unpin", "Lets this particle go.").clicked()
 }
 
 fn pin(world: &mut World, body: Entity, index: u32) {

@@ -20,10 +20,23 @@ use bevy_egui::{EguiPlugin, EguiPrimaryContextPass};
 
 /// Adds the panel: its window, a key that hides it, and selection by clicking a body in the scene.
 ///
+/// ```no_run
+/// # use bevy::prelude::*;
+/// # use bevy_pliant::{interact::InspectorPlugin, prelude::*};
+/// App::new()
+///     .add_plugins((DefaultPlugins, PliantPlugins::default(), InspectorPlugin::default()))
+///     .run();
+/// ```
+///
+/// The window is in the app's primary egui context, at the right until it is moved, folds and closes; `F1` hides
+/// and shows it. The resource [`Inspector`] tells what it shows, and may be set. For a layout of your own see
+/// [`inspector_ui`](super::inspector_ui).
+///
 /// `PliantPlugins` do not contain it: an app that wants the panel adds it. It adds `EguiPlugin` where the app
 /// has none when it starts, so that the order of the two does not matter; add it after `DefaultPlugins`.
 ///
-/// Its systems: `toggle` and, with Bevy's `GizmoPlugin`, `mark` in `Update`, `show_window` in `EguiPrimaryContextPass`, `time_in_detail` in `Last`.
+/// Its systems: `toggle` and, with Bevy's `GizmoPlugin`, `mark` in `Update`, `show_window` in
+/// `EguiPrimaryContextPass`, `time_in_detail` in `Last`.
 #[derive(Clone, Debug)]
 pub struct InspectorPlugin {
     window: bool,

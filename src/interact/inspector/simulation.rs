@@ -11,9 +11,7 @@ use crate::{
     solver::{Air, ProjectionOrder, SolverClock, SolverControl, SolverDiagnostics, SolverSettings},
 };
 use bevy::{prelude::*, tasks::ComputeTaskPool};
-use bevy_egui::egui::{
-    self, Align2, Rect, Response, RichText, Sense, Ui, WidgetInfo, WidgetType, vec2,
-};
+use bevy_egui::egui::{self, Align2, Rect, Sense, Ui, WidgetInfo, WidgetType, vec2};
 
 /// What stands above all tabs: pause, step, restart, and the simulated time.
 pub(super) fn transport(ui: &mut Ui, world: &mut World) {
@@ -46,7 +44,7 @@ pub(super) fn transport(ui: &mut Ui, world: &mut World) {
         });
         let font = egui::FontId::new(13.0, egui::FontFamily::Monospace);
         ui.painter().text(rect.right_center(), Align2::RIGHT_CENTER, text, font, theme::TEXT);
-        response.on_hover_text(format!("Simulated time; {} ticks.", clock.ticks));
+        field::hint(response, "Simulated time", &format!("{} ticks.", clock.ticks));
     });
 }
 
@@ -83,15 +81,7 @@ fn key(ui: &mut Ui, icon: Icon, name: &str, tooltip: &str, width: f32, lit: bool
     let at = rect.left_center() + vec2(29.0, 0.0);
     painter.text(at, Align2::LEFT_CENTER, name, theme::font(13.0), color);
     field::focus_ring(ui, &response);
-    tip(response, name, tooltip).clicked()
-}
-
-fn tip(response: Response, name: &str, tooltip: &str) -> Response {
-    response.on_hover_ui(|ui| {
-        ui.set_max_width(240.0);
-        ui.label(RichText::new(name).strong());
-        ui.label(tooltip);
-    })
+    field::hint(response, name, tooltip).clicked()
 }
 
 fn draw_icon(ui: &Ui, icon: Icon, at: egui::Pos2, color: egui::Color32) {

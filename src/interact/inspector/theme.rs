@@ -21,6 +21,8 @@ pub(super) const WEAK: Color32 = Color32::from_rgb(154, 163, 176);
 pub(super) const BACKGROUND: Color32 = Color32::from_rgba_premultiplied(26, 29, 34, 247);
 /// The head of a section.
 pub(super) const SECTION: Color32 = Color32::from_rgb(40, 45, 53);
+/// Menus.
+const MENU: Color32 = Color32::from_rgb(32, 36, 43);
 /// Fields that take values.
 pub(super) const FIELD: Color32 = Color32::from_rgb(50, 56, 66);
 /// The same below the pointer.
@@ -50,7 +52,9 @@ pub(super) const ROW: f32 = 22.0;
 /// Width of the column of labels (points).
 pub(super) const LABEL: f32 = 112.0;
 /// Width of the window's contents (points).
-pub(super) const WIDTH: f32 = 300.0;
+pub(super) const WIDTH: f32 = 300.0 + GUTTER;
+/// What is left free at their right, for what scrolls (points).
+pub(super) const GUTTER: f32 = 6.0;
 
 pub(super) fn font(size: f32) -> FontId {
     FontId::new(size, FontFamily::Proportional)
@@ -78,7 +82,9 @@ pub(super) fn style() -> Style {
     spacing.combo_height = 260.0;
     spacing.tooltip_width = 260.0;
     spacing.scroll.floating = true;
-    spacing.scroll.bar_width = 8.0;
+    spacing.scroll.bar_width = GUTTER;
+    spacing.scroll.floating_width = 3.0;
+    spacing.scroll.bar_inner_margin = 0.0;
     style.interaction.selectable_labels = false;
     style.interaction.tooltip_delay = 0.35;
     paint(&mut style.visuals);
@@ -119,7 +125,14 @@ fn paint(visuals: &mut Visuals) {
     }
 }
 
+/// The style of menus: nothing shows through.
+pub(super) fn menu_style() -> Style {
+    let mut style = style();
+    style.visuals.window_fill = MENU;
+    style
+}
+
 /// The frame of the window.
 pub(super) fn window_frame(style: &Style) -> egui::Frame {
-    egui::Frame::window(style).inner_margin(Margin { left: 12, right: 12, top: 8, bottom: 12 })
+    egui::Frame::window(style).inner_margin(Margin { left: 12, right: 6, top: 8, bottom: 12 })
 }

@@ -12,7 +12,7 @@ use bevy::{
     prelude::*,
 };
 use bevy_egui::egui::{
-    self, Align2, Color32, Pos2, Rect, RichText, Sense, Ui, WidgetInfo, WidgetType, pos2, vec2,
+    self, Align2, Color32, Pos2, Rect, Sense, Ui, WidgetInfo, WidgetType, pos2, vec2,
 };
 use egui_plot::{FilledArea, GridMark, Plot, PlotBounds};
 
@@ -20,7 +20,7 @@ use egui_plot::{FilledArea, GridMark, Plot, PlotBounds};
 const BINS: usize = 100;
 const BIN: f64 = 0.1;
 /// A gap between measurements that is no longer than this is bridged (bins): frames may be slow.
-const BRIDGED: usize = 12;
+const BRIDGED: usize = 30;
 
 /// One layer of the plot.
 #[derive(Debug)]
@@ -140,6 +140,8 @@ impl Timing {
         let bin_of = |at: Instant| BINS as i64 - (bin - bins_since(at));
         let reader = Reader { store, bin_of: &bin_of };
         self.series.clear();
+        let tick = reader.bins(&PliantDiagnosticsPlugin::TICK);
+        let ran: Vec<bool> = tick.iter().map(|time| *time > 0.0).collect();
         let mut rest = reader.bins(&PliantDiagnosticsPlugin::stage(Stage::Project));
         let mut typed = Vec::new();
         for (i, name) in types.enumerate() {
@@ -150,6 +152,7 @@ impl Timing {
                 "Projecting the constraints of this type.",
                 TYPES[i % TYPES.len()],
                 bins,
+                &ran,
             ));
         }
         typed.retain(|series| series.bins.iter().any(|time| *time > 1e-4));
@@ -158,12 +161,12 @@ impl Timing {
                 if typed.is_empty() {
                     let tip = "Projecting constraints.";
                     let rest = core::mem::replace(&mut rest, vec![0.0; BINS]);
-                    self.series.push(Series::new("Constraints".into(), tip, TYPES[0], rest));
+                    self.series.push(Series::new("Constraints".into(), tip, TYPES[0], rest, &ran));
                 }
                 self.series.append(&mut typed);
             }
             let bins = reader.bins(&PliantDiagnosticsPlugin::stage(stage));
-            self.series.push(Series::new(name.into(), tip, color, bins));
+            self.series.push(Series::new(name.into(), tip, color, bins, &ran));
         }
         // What projection takes beside its constraints is small: it is among the others.
         let mut others = rest;
@@ -172,13 +175,8 @@ impl Timing {
             others.iter_mut().zip(bins).for_each(|(sum, part)| *sum += part);
         }
         let tip = "Building, compiling, sampling anchors and obstacles, sleep, blending.";
-        self.series.push(Series::new("Others".into(), tip, color(0x56, 0x5f, 0x6e), others));
-        self.read_tick(&reader);
-    }
-
-    fn read_tick(&mut self, reader: &Reader) {
-        let tick = reader.bins(&PliantDiagnosticsPlugin::TICK);
-        self.mean = recent(&tick);
+        self.series.push(Series::new("Others".into(), tip, color(0x56, 0x5f, 0x6e), others, &ran));
+        self.mean = recent(&tick, &ran);
         self.worst = reader.worst(&PliantDiagnosticsPlugin::TICK);
         let sum = |i: usize| self.series.iter().map(|series| series.bins[i]).sum::<f64>();
         let peak = (0..BINS).map(sum).fold(0.0, f64::max);
@@ -224,10 +222,9 @@ impl Timing {
         let full = if part < 0.7 { theme::ACCENT } else { theme::DANGER };
         painter.rect_filled(bar, 2.5, theme::FIELD);
         painter.rect_filled(Rect::from_min_size(bar.min, vec2(110.0 * part, 5.0)), 2.5, full);
-        response.on_hover_text(
-            "Time that the solver takes for a tick, mean of the last second; the longest tick of the last \
-             ten seconds; and the share of the time between two ticks. At 100 % the game cannot keep up.",
-        );
+        let text = "Time that the solver takes for a tick, mean of the last second; the longest tick of the last \
+             ten seconds; and the share of the time between two ticks. At 100 % the game cannot keep up.";
+        field::hint(response, "Time of a tick", text);
     }
 
     fn plot(&self, ui: &mut Ui) {
@@ -290,9 +287,8 @@ impl Timing {
         );
         small(rect.left_bottom(), Align2::LEFT_BOTTOM, "10 s ago");
         small(rect.right_bottom(), Align2::RIGHT_BOTTOM, "now");
-        response.on_hover_text(
-            "Time of a tick over the last ten seconds, by stage, one upon the other.",
-        );
+        let text = "Over the last ten seconds, by stage, one upon the other.";
+        field::hint(response, "Time of a tick", text);
     }
 
     /// What the colours mean, with times.
@@ -312,8 +308,8 @@ impl Timing {
 }
 
 impl Series {
-    fn new(name: String, tip: &'static str, color: Color32, bins: Vec<f64>) -> Self {
-        let now = recent(&bins);
+    fn new(name: String, tip: &'static str, color: Color32, bins: Vec<f64>, ran: &[bool]) -> Self {
+        let now = recent(&bins, ran);
         Self { name, tip, color, bins, now }
     }
 
@@ -341,10 +337,7 @@ impl Series {
             theme::font(11.5),
             theme::WEAK,
         );
-        response.on_hover_ui(|ui| {
-            ui.label(RichText::new(&self.name).strong());
-            ui.label(self.tip);
-        });
+        field::hint(response, &self.name, self.tip);
     }
 }
 
@@ -394,11 +387,15 @@ impl Reader<'_> {
     }
 }
 
-/// The mean of the last second in which anything was measured.
-fn recent(bins: &[f64]) -> f64 {
-    let last = bins.iter().rposition(|bin| *bin > 0.0).map_or(0, |last| last + 1);
-    let recent = &bins[last.saturating_sub(10)..last];
-    if recent.is_empty() { 0.0 } else { recent.iter().sum::<f64>() / recent.len() as f64 }
+/// The mean of the last second in which ticks ran.
+fn recent(bins: &[f64], ran: &[bool]) -> f64 {
+    let measured = bins.iter().zip(ran).filter(|(_, ran)| **ran).map(|(bin, _)| *bin);
+    let (mut sum, mut count) = (0.0, 0u32);
+    for bin in measured.rev().take(10) {
+        sum += bin;
+        count += 1;
+    }
+    sum / f64::from(count.max(1))
 }
 
 /// A time in milliseconds, with as many digits as tell something.
@@ -436,7 +433,7 @@ mod tests {
         let path = DiagnosticPath::const_new("test");
         let now = Instant::now();
         let mut diagnostic = Diagnostic::new(path.clone()).with_max_history_length(64);
-        // At 0.05 s, 0.06 s, 0.35 s and 5 s.
+        // The last after a pause.
         for (at, value) in [(50, 1.0), (60, 3.0), (350, 4.0), (5000, 8.0)] {
             let time = now + Duration::from_millis(at);
             diagnostic.add_measurement(DiagnosticMeasurement { time, value });
@@ -450,11 +447,15 @@ mod tests {
         assert_eq!(bins[50], 8.0);
         assert_eq!(bins.iter().filter(|bin| **bin > 0.0).count(), 5);
         assert_eq!(reader.worst(&path), 8.0);
+        // Where no tick ran there is nothing to average.
+        let ran: Vec<bool> = bins.iter().map(|time| *time > 0.0).collect();
+        assert_eq!(recent(&bins, &ran), (2.0 + 2.0 + 2.0 + 4.0 + 8.0) / 5.0);
+        assert_eq!(recent(&bins, &[false; BINS]), 0.0);
     }
 
     #[test]
     fn the_scale_is_a_round_number() {
-        for (value, top) in [(0.7, 1.0), (1.0, 1.0), (1.01, 1.5), (3.0, 3.0), (70.0, 80.0)] {
+        for (value, top) in [(0.7, 0.8), (1.0, 1.0), (1.01, 1.5), (3.0, 3.0), (70.0, 80.0)] {
             assert!((nice(value) - top).abs() < 1e-9, "{value}");
         }
         for odd in [0.0, -1.0, f64::NAN, f64::INFINITY] {

@@ -170,7 +170,7 @@ fn legend(ui: &mut Ui, settings: &StrainGizmos) {
     ] {
         ui.painter().text(pos2(x, y), align, text, theme::font(11.0), theme::WEAK);
     }
-    response.on_hover_text("Strain: length over rest length, less one.");
+    field::hint(response, "Strain", "Length over rest length, less one.");
 }
 
 /// What the colours of sleep stand for.

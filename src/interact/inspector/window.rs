@@ -81,7 +81,8 @@ pub(super) fn show_window(
 
 /// Name, and what folds and closes the window.
 fn head(ui: &mut Ui, world: &mut World, folded: bool) {
-    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 20.0), Sense::hover());
+    let size = vec2(ui.available_width() - theme::GUTTER, 20.0);
+    let (rect, _) = ui.allocate_exact_size(size, Sense::hover());
     let button = |at: f32, name: &str, tooltip: &str| {
         let place = Rect::from_center_size(pos2(at, rect.center().y), vec2(20.0, 20.0));
         let response = ui.interact(place, ui.id().with(at.to_bits()), Sense::click());
@@ -90,7 +91,7 @@ fn head(ui: &mut Ui, world: &mut World, folded: bool) {
             ui.painter().rect_filled(place, 4.0, theme::FIELD);
         }
         field::focus_ring(ui, &response);
-        response.on_hover_text(tooltip).clicked()
+        field::hint(response, name, tooltip).clicked()
     };
     let at = rect.left() + 8.0;
     let name = if folded { "Unfold panel" } else { "Fold panel" };
