@@ -3,7 +3,7 @@
 use super::HeldBy;
 use crate::{
     constraint::SurfacePart,
-    interact::pick::{Cameras, IsDrawn, Sight, Surfaces, drawn_by},
+    interact::pick::{Cameras, IsDrawn, Shown, Sight, Surfaces, drawn_by},
     particle::{OrientedParticle, Particle, ParticleIndex, ParticleOf},
     recipe::ClothMesh,
     solver::DrawnPose,
@@ -48,7 +48,6 @@ type Body = (
     Has<Mesh3d>,
     Option<&'static RenderLayers>,
     Option<&'static Pickable>,
-    Option<&'static Visibility>,
 );
 
 /// Looks for what is under pointers.
@@ -62,6 +61,7 @@ pub struct Finder<'w, 's> {
     skins: Query<'w, 's, (), IsDrawn>,
     meshes: Query<'w, 's, (), With<ClothMesh>>,
     pickable: Query<'w, 's, &'static Pickable>,
+    visible: Shown<'w, 's>,
     windows: Query<'w, 's, (), With<Window>>,
     hits: MessageReader<'w, 's, PointerHits>,
 }
@@ -140,14 +140,12 @@ impl Finder<'_, '_> {
             let mut pickable = pickable;
             if let Some(ParticleOf(body)) = of {
                 // Not of a body that is disabled.
-                let Ok((pose, flat, solid, layers, of_body, visibility)) = self.bodies.get(*body)
-                else {
+                let Ok((pose, flat, solid, layers, of_body)) = self.bodies.get(*body) else {
                     continue;
                 };
                 let is_drawn = self.skins.contains(*body) || self.meshes.contains(*body);
-                let is_hidden = visibility == Some(&Visibility::Hidden);
                 if beside_surface && is_drawn
-                    || is_hidden
+                    || !self.visible.shows_particles_of(*body)
                     || !sight.sees(layers, drawn_by(flat, solid))
                 {
                     continue;

@@ -4,7 +4,8 @@ use super::{GrabSettings, busy::BusyPointers};
 use crate::{
     constraint::{SurfaceAttachment, SurfacePart},
     interact::pick::Cameras,
-    particle::{Particle, Pinned},
+    math::pose::Pose,
+    particle::{Particle, Pinned, PinnedTo},
     solver::{SolverClock, SolverControl},
 };
 use bevy::{
@@ -38,7 +39,7 @@ pub struct HeldBy {
 pub(super) enum By {
     /// By this [`SurfaceAttachment`].
     Attachment(Entity),
-    /// The particle is pinned: its position is written.
+    /// The particle is pinned: its position is written, or where it is on its anchor.
     Pin,
 }
 
@@ -85,7 +86,8 @@ pub fn follow(
     cameras: Cameras,
     mut elapsed: Local<f64>,
     mut holds: Query<(&mut HeldBy, &mut Transform)>,
-    mut pins: Query<&mut Particle, With<Pinned>>,
+    mut pins: Query<(&mut Particle, Option<&mut PinnedTo>), Or<(With<Pinned>, With<PinnedTo>)>>,
+    anchors: Query<&GlobalTransform>,
 ) {
     let rests = control.is_some_and(|control| control.paused) || time.effective_speed() == 0.0;
     let now = clock.map_or(*elapsed, |clock| clock.elapsed);
@@ -119,11 +121,36 @@ pub fn follow(
             anchor.translation = at;
         }
         if held.by == By::Pin
-            && let Ok(mut particle) = pins.get_mut(held.particle)
-            && particle.position != anchor.translation
+            && let Ok((particle, pin)) = pins.get_mut(held.particle)
         {
-            particle.position = anchor.translation;
+            place_pin(anchor.translation, particle, pin, &anchors);
         }
+    }
+}
+
+/// Puts a pinned particle there: by its position, or by where it is on its anchor.
+fn place_pin(
+    at: Vec3,
+    mut particle: Mut<Particle>,
+    pin: Option<Mut<PinnedTo>>,
+    anchors: &Query<&GlobalTransform>,
+) {
+    let Some(mut pin) = pin else {
+        if particle.position != at {
+            particle.position = at;
+        }
+        return;
+    };
+    let Some(pose) =
+        anchors.get(pin.anchor).ok().and_then(|frame| Pose::new(frame.compute_transform()))
+    else {
+        return;
+    };
+    let offset = pose.inverse_transform_point(at.as_dvec3());
+    // Rounding alone is no move.
+    let apart = (pose.transform_point(pin.offset) - at.as_dvec3()).length();
+    if offset.is_finite() && apart > f64::from(1e-6 * at.length()) {
+        pin.offset = offset;
     }
 }
 

@@ -13,7 +13,7 @@
 //! then it gets there within [`GrabSettings::catch_up`].
 //!
 //! A click with the secondary button, or `P` while holding, pins a particle where it is or unpins it; one
-//! that is pinned is simply put where the pointer drags it.
+//! that is pinned is simply put where the pointer drags it, to another point of its anchor if it has one.
 
 mod busy;
 mod find;
@@ -74,7 +74,7 @@ impl Plugin for GrabPlugin {
     }
 }
 
-/// How pointers grab.
+/// How pointers grab. Compliance, damping and force are those of when a hold begins.
 #[derive(Resource, Reflect, Clone, Copy, Debug, PartialEq)]
 #[reflect(Resource, Default, Debug, PartialEq, Clone)]
 pub struct GrabSettings {
@@ -121,7 +121,7 @@ pub struct Grabbed {
     pub pointer: PointerId,
 }
 
-/// A pointer let go of a particle, or of a surface next to it.
+/// A pointer let go of a particle, or of a surface next to it; not told of a particle that is gone.
 #[derive(EntityEvent, Clone, Debug)]
 pub struct Released {
     /// The particle.
@@ -153,6 +153,10 @@ pub struct PointerUnpinned {
 
 type Pins<'w, 's> = Query<'w, 's, (Has<Pinned>, Has<PinnedTo>), With<Particle>>;
 
+fn is_pinned((in_place, to_anchor): (bool, bool)) -> bool {
+    in_place || to_anchor
+}
+
 /// Ends holds whose particle, camera or window is gone, or all where grabbing is off.
 fn end_lost(
     settings: Res<GrabSettings>,
@@ -165,7 +169,7 @@ fn end_lost(
     for (hold, held) in &holds {
         let holds_on = match held.by {
             By::Attachment(attachment) => attachments.contains(attachment),
-            By::Pin => pins.get(held.particle).is_ok_and(|(pinned, _)| pinned),
+            By::Pin => pins.get(held.particle).is_ok_and(is_pinned),
         };
         let can_see = || hold::can_see(held, &finder.cameras, finder.windows());
         if !settings.enabled || !holds_on || !can_see() {
@@ -266,7 +270,7 @@ fn take_hold(
     pins: &Pins,
 ) -> (Entity, HeldBy) {
     let Found { particle, parts, mut position, under, camera, .. } = found;
-    let is_pin = pins.get(particle).is_ok_and(|(pinned, _)| pinned)
+    let is_pin = pins.get(particle).is_ok_and(is_pinned)
         && finder.apart(camera, location, particle).is_some_and(|apart| apart <= settings.reach);
     if is_pin {
         position = finder.drawn(particle).unwrap_or(position);

@@ -2,6 +2,7 @@
 
 use super::{
     PickSettings, SurfaceHit,
+    shown::Shown,
     sight::{Cameras, DrawnBy, Sight},
     surface::{IsDrawn, Struck, Surfaces},
 };
@@ -59,6 +60,7 @@ pub fn pick(
     mut surfaces: Surfaces,
     targets: Targets,
     bodies: Bodies,
+    shown: Shown,
     mut shared: ResMut<Shared>,
     mut hits: MessageWriter<PointerHits>,
 ) {
@@ -72,7 +74,8 @@ pub fn pick(
             let struck = surfaces.under(&sight);
             let mut picks: Vec<(Entity, HitData)> =
                 struck.iter().map(|struck| (struck.entity, hit_data(&sight, struck))).collect();
-            if let Some(target) = nearest_target(&sight, settings.reach, &targets, &bodies) {
+            if let Some(target) = nearest_target(&sight, settings.reach, &targets, &bodies, &shown)
+            {
                 let mut depth = target.depth;
                 if let Some(own) = struck.iter().find(|struck| target.is_on(struck)) {
                     depth = depth.min(own.depth).next_down();
@@ -118,7 +121,13 @@ impl Target {
 }
 
 /// The target nearest to the pointer on screen; of those within a pixel the one in front.
-fn nearest_target(sight: &Sight, reach: f32, targets: &Targets, bodies: &Bodies) -> Option<Target> {
+fn nearest_target(
+    sight: &Sight,
+    reach: f32,
+    targets: &Targets,
+    bodies: &Bodies,
+    shown: &Shown,
+) -> Option<Target> {
     let mut best: Option<(f32, Target)> = None;
     for (entity, particle, pickable, of, index) in targets {
         if !pickable.is_hoverable {
@@ -128,7 +137,7 @@ fn nearest_target(sight: &Sight, reach: f32, targets: &Targets, bodies: &Bodies)
         if let Some(ParticleOf(body)) = of {
             // Also for a body that is disabled.
             let Ok((pose, flat, solid, layers)) = bodies.get(*body) else { continue };
-            if !sight.sees(layers, drawn_by(flat, solid)) {
+            if !shown.shows_particles_of(*body) || !sight.sees(layers, drawn_by(flat, solid)) {
                 continue;
             }
             let drawn = index.and_then(|index| pose.positions.get(index.0 as usize));

@@ -16,11 +16,13 @@
 //! Cameras are asked directly, so picking works with images as render targets and without a window.
 
 mod backend;
+mod shown;
 mod sight;
 mod surface;
 mod triangles;
 
 pub(super) use backend::drawn_by;
+pub(super) use shown::Shown;
 pub(super) use sight::{Cameras, Sight};
 pub(super) use surface::{IsDrawn, Surfaces};
 
