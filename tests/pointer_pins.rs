@@ -126,10 +126,9 @@ struct Turned(u32);
 #[test]
 fn a_camera_controller_rests_while_something_is_held() {
     let (mut desk, body) = Desk::with_cloth(1.0);
-    desk.app.init_resource::<Turned>().add_systems(
-        Update,
-        (|mut turned: ResMut<Turned>| turned.0 += 1).run_if(pointer_is_free),
-    );
+    desk.app
+        .init_resource::<Turned>()
+        .add_systems(Update, (|mut turned: ResMut<Turned>| turned.0 += 1).run_if(pointer_is_free));
     let held = inner(&desk.app, body);
     let at = desk.on_screen(held);
     desk.move_to(at);

@@ -1,6 +1,8 @@
 //! A headless app for tests: exact ticks, no window, no GPU.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+#[cfg(feature = "picking")]
+pub mod desk;
 #[cfg(feature = "render")]
 pub mod figure;
 #[cfg(feature = "render")]
