@@ -31,7 +31,7 @@ pub struct BendingConstraint {
     pub particles: [Entity; 4],
     /// Rest angle θ₀ (rad), 0 when flat.
     pub rest_angle: f32,
-    /// Compliance α (rad²/J); 0 is rigid. Default: 10⁴, cotton.
+    /// Compliance α (rad²/J); 0 is rigid. Default: 10⁴, a little stiffer than denim.
     pub compliance: f32,
     /// Rayleigh damping β (J s/rad²); it acts only where the compliance is above 0. Default: 0.
     pub damping: f32,

@@ -57,7 +57,7 @@ pub struct Cloth {
     /// Compliance of its threads (m/N); 0 is rigid. Default: 0.
     pub compliance: f32,
     /// Compliance of its bending (rad²/J): of a mesh, and of a grid whose topology has any. Default:
-    /// 10⁴, cotton.
+    /// 10⁴, a little stiffer than denim; see [`Fabric`](super::Fabric).
     pub bending_compliance: f32,
     /// Velocity damping (1/s). Default (`None`): the world's.
     pub damping: Option<f32>,

@@ -96,7 +96,7 @@ pub(super) fn positive(length: f32) -> Option<f32> {
 pub(super) fn dispersed(number: u32) -> LinearRgba {
     // Steps of the golden ratio never meet again; every other turn is darker, for those near each other.
     let hue = Oklcha::sequential_dispersed(number).hue;
-    let lightness = if number % 2 == 0 { 0.72 } else { 0.58 };
+    let lightness = if number.is_multiple_of(2) { 0.72 } else { 0.58 };
     let LinearRgba { red, green, blue, .. } = Oklcha::lch(lightness, 0.15, hue).into();
     // Some of these lie a little outside of what a screen can show.
     LinearRgba::rgb(red.clamp(0.0, 1.0), green.clamp(0.0, 1.0), blue.clamp(0.0, 1.0))

@@ -145,9 +145,10 @@ mod drawn {
 
     /// Positions and corners of a mesh of triangles.
     fn read(mesh: &Mesh) -> Option<(&[[f32; 3]], Cow<'_, [u32]>)> {
-        let positions = match mesh.try_attribute(Mesh::ATTRIBUTE_POSITION).ok()? {
-            VertexAttributeValues::Float32x3(positions) => positions,
-            _ => return None,
+        let VertexAttributeValues::Float32x3(positions) =
+            mesh.try_attribute(Mesh::ATTRIBUTE_POSITION).ok()?
+        else {
+            return None;
         };
         let corners = match mesh.try_indices().ok()? {
             Indices::U32(corners) => Cow::Borrowed(&corners[..]),

@@ -28,7 +28,8 @@ pub use line::GrabGizmos;
 
 use crate::{
     constraint::{SurfaceAttachment, SurfacePart},
-    particle::{Particle, Pinned, PinnedTo},
+    particle::{Particle, ParticleOf, Pinned, PinnedTo},
+    solver::Teleport,
 };
 use bevy::{
     picking::{
@@ -59,6 +60,7 @@ impl Plugin for GrabPlugin {
             .register_type::<GrabSettings>()
             .add_message::<PointerInput>()
             .add_message::<PointerHits>()
+            .add_observer(end_teleported)
             .add_systems(
                 PreUpdate,
                 (busy::find_busy, end_lost, grab, pin_held, hold::follow, hold::tell_holding)
@@ -174,6 +176,21 @@ fn end_lost(
         let can_see = || hold::can_see(held, &finder.cameras, finder.windows());
         if !settings.enabled || !holds_on || !can_see() {
             let_go(&mut commands, hold, held, finder.exists(held.particle));
+        }
+    }
+}
+
+/// What is teleported is not pulled back.
+fn end_teleported(
+    teleport: On<Teleport>,
+    holds: Query<(Entity, &HeldBy)>,
+    bodies: Query<&ParticleOf>,
+    mut commands: Commands,
+) {
+    for (hold, held) in &holds {
+        let of = bodies.get(held.particle).map_or(held.particle, |of| of.0);
+        if of == teleport.entity || held.particle == teleport.entity {
+            let_go(&mut commands, hold, held, true);
         }
     }
 }

@@ -181,8 +181,8 @@ pub(super) fn title(world: &World, body: Entity) -> String {
 
 pub(super) fn counts(world: &World, body: Entity) -> (usize, usize) {
     (
-        world.get::<Particles>(body).map_or(0, |particles| particles.len()),
-        world.get::<Constraints>(body).map_or(0, |constraints| constraints.len()),
+        world.get::<Particles>(body).map_or(0, RelationshipTarget::len),
+        world.get::<Constraints>(body).map_or(0, RelationshipTarget::len),
     )
 }
 

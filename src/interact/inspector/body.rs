@@ -124,10 +124,10 @@ fn place(ui: &mut Ui, world: &mut World, body: Entity) {
     let Some(transform) = world.get::<Transform>(body).copied() else { return };
     field::section(ui, "Place", false, |ui| {
         let mut edited = transform;
-        let at = Number::new("", -1e6..=1e6, 0.02).row_vec3(
+        let at = Number::new("m", -1e6..=1e6, 0.02).row_vec3(
             ui,
             "Position",
-            "Of its Transform, in metres. It is teleported there: nothing is swept or blended on the way.",
+            "Of its Transform. It is teleported there: nothing is swept or blended on the way.",
             &mut edited.translation,
         );
         let (axis, angle) = transform.rotation.to_axis_angle();

@@ -1,7 +1,10 @@
 //! A box in the scene around the body that the pointer is on in the list.
 
 use super::{Panel, theme};
-use crate::particle::{OrientedParticle, Particle, Particles};
+use crate::{
+    particle::{OrientedParticle, Particle, ParticleIndex, Particles},
+    solver::DrawnPose,
+};
 use bevy::prelude::*;
 
 /// The lines of that box.
@@ -18,22 +21,26 @@ pub(super) fn add_marks(app: &mut App) {
 /// Draws the box, once for each frame in which the pointer was there.
 fn mark(
     mut panel: ResMut<Panel>,
-    bodies: Query<&Particles>,
-    particles: Query<(&Particle, Option<&OrientedParticle>)>,
+    bodies: Query<(&Particles, Option<&DrawnPose>)>,
+    particles: Query<(&Particle, Option<&ParticleIndex>, Option<&OrientedParticle>)>,
     mut gizmos: Gizmos<MarkGizmos>,
 ) {
     if panel.marked.is_none() {
         return;
     }
-    let Some(members) = panel.marked.take().and_then(|body| bodies.get(body).ok()) else { return };
+    let Some((members, pose)) = panel.marked.take().and_then(|body| bodies.get(body).ok()) else {
+        return;
+    };
     let (mut low, mut high) = (Vec3::INFINITY, Vec3::NEG_INFINITY);
-    for (particle, oriented) in particles.iter_many(members.iter()) {
+    for (particle, index, oriented) in particles.iter_many(members.iter()) {
         // In a plane the largest radius is all that there is to see.
         let reach =
             oriented.map_or(Vec3::ZERO, |o| o.radii.max_element() * Vec3::new(1.0, 1.0, 0.0));
-        if particle.position.is_finite() && reach.is_finite() {
-            low = low.min(particle.position - reach);
-            high = high.max(particle.position + reach);
+        let drawn = pose.zip(index).and_then(|(p, i)| p.positions.get(i.0 as usize).copied());
+        let at = drawn.unwrap_or(particle.position);
+        if at.is_finite() && reach.is_finite() {
+            low = low.min(at - reach);
+            high = high.max(at + reach);
         }
     }
     if !(low.is_finite() && high.is_finite()) {

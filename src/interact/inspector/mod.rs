@@ -44,9 +44,10 @@ use plugin::Troubles;
 struct Panel {
     style: Arc<egui::Style>,
     placed: Option<window::Placed>,
-    /// Whether the times were shown in this frame, and whether they are measured for the panel.
+    /// Whether the times were shown in this frame.
     looks_at_times: bool,
-    asked_for_detail: bool,
+    /// While projection is timed by type for the panel: whether it was before.
+    detailed_before: Option<bool>,
     /// The body whose row the pointer is on.
     marked: Option<Entity>,
     bodies: bodies::Known,
@@ -61,7 +62,7 @@ impl Default for Panel {
             style: Arc::new(theme::style()),
             placed: None,
             looks_at_times: false,
-            asked_for_detail: false,
+            detailed_before: None,
             marked: None,
             bodies: default(),
             constraints: default(),

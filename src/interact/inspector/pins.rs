@@ -67,7 +67,7 @@ enum Act {
 }
 
 pub(super) fn show(ui: &mut Ui, world: &mut World, body: Entity, known: &mut Known) {
-    let count = world.get::<Particles>(body).map_or(0, |members| members.len());
+    let count = world.get::<Particles>(body).map_or(0, RelationshipTarget::len);
     if count == 0 {
         return;
     }

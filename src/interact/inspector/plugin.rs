@@ -164,8 +164,15 @@ fn forget_after_building(built: On<BodyBuilt>, mut troubles: ResMut<Troubles>) {
     troubles.0.remove(&built.entity);
 }
 
-fn forget_after_teleport(teleport: On<Teleport>, mut troubles: ResMut<Troubles>) {
-    troubles.0.remove(&teleport.entity);
+/// It revives what is frozen; what cannot be built stays so.
+fn forget_after_teleport(
+    teleport: On<Teleport>,
+    built: Query<(), With<Particles>>,
+    mut troubles: ResMut<Troubles>,
+) {
+    if built.contains(teleport.entity) {
+        troubles.0.remove(&teleport.entity);
+    }
 }
 
 /// A click on a body, on a particle of it, or on a mesh below it, selects it.
@@ -189,8 +196,15 @@ fn select_clicked(
 fn time_in_detail(mut panel: ResMut<Panel>, diagnostics: Option<ResMut<SolverDiagnostics>>) {
     let Some(mut diagnostics) = diagnostics else { return };
     let looks = core::mem::take(&mut panel.looks_at_times);
-    if looks != panel.asked_for_detail {
-        panel.asked_for_detail = looks;
-        diagnostics.detailed = looks;
+    match (looks, panel.detailed_before) {
+        (true, None) => {
+            panel.detailed_before = Some(diagnostics.detailed);
+            diagnostics.detailed = true;
+        }
+        (false, Some(before)) => {
+            panel.detailed_before = None;
+            diagnostics.detailed = before;
+        }
+        _ => {}
     }
 }

@@ -80,7 +80,7 @@ fn cloth(ui: &mut Ui, cloth: &mut Cloth, world: &SolverSettings) {
         }
         mass(ui, &mut cloth.mass);
         COMPLIANCE.row(ui, "Compliance", SOFTNESS, &mut cloth.compliance);
-        let tooltip = "How easily it bends: 0 is stiff, 10⁴ like cotton, more like silk. A grid needs threads with bending.";
+        let tooltip = "How easily it bends: 0 is stiff, 10⁴ like denim, 5·10⁴ like cotton, more like silk. A grid needs threads with bending.";
         BENDING.row(ui, "Bending", tooltip, &mut cloth.bending_compliance);
         damping(ui, &mut cloth.damping, world.damping);
         friction(ui, &mut cloth.friction);

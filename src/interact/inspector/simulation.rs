@@ -10,7 +10,11 @@ use crate::{
     recipe::{Cloth, Rebuild, Rope, SpriteRagdoll},
     solver::{Air, ProjectionOrder, SolverClock, SolverControl, SolverDiagnostics, SolverSettings},
 };
-use bevy::{prelude::*, tasks::ComputeTaskPool};
+use bevy::{
+    ecs::{entity_disabling::Disabled, query::Allow},
+    prelude::*,
+    tasks::ComputeTaskPool,
+};
 use bevy_egui::egui::{self, Align2, Rect, Sense, Ui, WidgetInfo, WidgetType, vec2};
 
 /// What stands above all tabs: pause, step, restart, and the simulated time.
@@ -120,7 +124,8 @@ fn draw_icon(ui: &Ui, icon: Icon, at: egui::Pos2, color: egui::Color32) {
 type Bodies = Or<(With<Particles>, With<Cloth>, With<Rope>, With<SpriteRagdoll>)>;
 
 fn restart(world: &mut World) {
-    let mut bodies = world.query_filtered::<Entity, Bodies>();
+    // What is disabled is built when it is enabled again.
+    let mut bodies = world.query_filtered::<Entity, (Bodies, Allow<Disabled>)>();
     let bodies: Vec<Entity> = bodies.iter(world).collect();
     for entity in bodies {
         world.trigger(Rebuild { entity });

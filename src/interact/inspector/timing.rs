@@ -287,7 +287,8 @@ impl Timing {
         );
         small(rect.left_bottom(), Align2::LEFT_BOTTOM, "10 s ago");
         small(rect.right_bottom(), Align2::RIGHT_BOTTOM, "now");
-        let text = "Over the last ten seconds, by stage, one upon the other.";
+        let text = "Over the last ten seconds, by stage, one upon the other. Work of several threads is \
+                    added up, so that with many islands the stages may take more than the tick.";
         field::hint(response, "Time of a tick", text);
     }
 

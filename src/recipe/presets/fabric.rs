@@ -158,7 +158,7 @@ impl Fabric {
         friction: Friction { fixed: 0.6, sliding: 0.5 },
     };
 
-    /// A millimetre of soft rubber (40 Shore A): E = 1.7 MPa by Gent's relation, B = E t³/(12 (1 − ν²))
+    /// A millimetre of soft rubber (40 Shore A): E = 1.7·10⁶ Pa by Gent's relation, B = E t³/(12 (1 − ν²))
     /// with ν = ½. Friction: on dry concrete, as in engineers' tables. Damping: chosen.
     pub const RUBBER_SHEET: Self = Self {
         name: "Rubber sheet",
