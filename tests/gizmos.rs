@@ -1,10 +1,13 @@
 //! Views: the lines that each gizmo group hands to Bevy, against the components that they show.
 #![cfg(all(feature = "gizmos", feature = "render"))]
 
+extern crate alloc;
+
 mod common;
 #[path = "common/offscreen.rs"]
 mod offscreen;
 
+use alloc::collections::{BTreeMap, BTreeSet};
 use bevy::{
     ecs::{entity_disabling::Disabled, system::SystemState},
     gizmos::GizmoHandles,
@@ -25,7 +28,6 @@ use bevy_pliant::{
 };
 use common::{bare_app, particles, tick, undamped};
 use core::{any::TypeId, f32::consts::FRAC_PI_2, time::Duration};
-use std::collections::{BTreeMap, BTreeSet};
 
 fn app_with(settings: SolverSettings) -> App {
     let mut app = bare_app();

@@ -70,10 +70,10 @@ fn enter(panel: &mut Panel, label: &str, text: &str) {
 fn choose(panel: &mut Panel, menu: &str, item: &str) {
     click(panel, menu);
     let of_menu = |panel: &Panel| {
-        let items = panel
+        let mut items = panel
             .get_all_by_label(item)
             .filter(|node| node.accesskit_node().label().as_deref() == Some(item));
-        items.last().map(|node| node.click())
+        items.next_back().map(|node| node.click())
     };
     of_menu(panel).expect("the item is in the menu");
     panel.run_steps(3);
@@ -618,9 +618,9 @@ fn worlds_that_lack_things_are_no_trouble() {
 /// How an app adds plugins.
 #[derive(Clone, Copy, Debug)]
 enum Plugins {
-    OursAlone,
-    OursFirst,
-    OursLast,
+    Alone,
+    First,
+    Last,
 }
 
 /// An app with a window that nothing draws to.
@@ -638,11 +638,11 @@ fn windowed(order: Plugins) -> App {
     .add_plugins(PliantPlugins::default());
     let ours = InspectorPlugin::default();
     match order {
-        Plugins::OursAlone => app.add_plugins(ours),
-        Plugins::OursFirst => {
+        Plugins::Alone => app.add_plugins(ours),
+        Plugins::First => {
             app.add_plugins((ours, EguiPlugin::default(), WorldInspectorPlugin::new()))
         }
-        Plugins::OursLast => {
+        Plugins::Last => {
             app.add_plugins((EguiPlugin::default(), WorldInspectorPlugin::new(), ours))
         }
     };
@@ -682,7 +682,7 @@ fn area(app: &mut App, id: &str) -> Option<egui::Rect> {
 
 #[test]
 fn it_shares_an_app_with_the_world_inspector_in_any_order() {
-    for order in [Plugins::OursAlone, Plugins::OursFirst, Plugins::OursLast] {
+    for order in [Plugins::Alone, Plugins::First, Plugins::Last] {
         let mut app = windowed(order);
         let place = area(&mut app, "bevy_pliant inspector")
             .unwrap_or_else(|| panic!("{order:?}: no window"));
@@ -690,13 +690,13 @@ fn it_shares_an_app_with_the_world_inspector_in_any_order() {
         assert!(screen.contains_rect(place), "{order:?}: {place:?}");
         assert!(place.left() > 900.0, "{order:?}: it stands at the right: {place:?}");
         let theirs = area(&mut app, "World Inspector").is_some();
-        assert_eq!(theirs, !matches!(order, Plugins::OursAlone), "{order:?}");
+        assert_eq!(theirs, !matches!(order, Plugins::Alone), "{order:?}");
     }
 }
 
 #[test]
 fn a_key_hides_and_shows_the_window() {
-    let mut app = windowed(Plugins::OursAlone);
+    let mut app = windowed(Plugins::Alone);
     let press = |app: &mut App| {
         let mut keys = app.world_mut().resource_mut::<ButtonInput<KeyCode>>();
         keys.release_all();
@@ -711,7 +711,7 @@ fn a_key_hides_and_shows_the_window() {
 
 #[test]
 fn case_44_a_pointer_over_the_panel_is_the_panels() {
-    let mut app = windowed(Plugins::OursAlone);
+    let mut app = windowed(Plugins::Alone);
     let place = area(&mut app, "bevy_pliant inspector").expect("a window");
     let mut windows = app.world_mut().query_filtered::<Entity, With<PrimaryWindow>>();
     let window = windows.single(app.world()).expect("one window");
